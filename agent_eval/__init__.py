@@ -1,0 +1,1 @@
+"""agent-eval runs evaluation sets against AI agents."""

@@ -1,0 +1,35 @@
+"""The only source of time, ids and seeds, so that tests can be exact."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from datetime import UTC, datetime
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return time.time()
+
+
+def monotonic() -> float:
+    """Seconds on a clock that only runs forward, for durations."""
+    return time.perf_counter()
+
+
+def timestamp(at: float | None = None) -> str:
+    """UTC time in ISO 8601 with milliseconds, like `2026-01-31T09:30:00.250Z`."""
+    moment = datetime.fromtimestamp(now() if at is None else at, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_id(length: int = 8) -> str:
+    """A random lower-case hex id of `length` characters."""
+    return secrets.token_hex((length + 1) // 2)[:length]
+
+
+def derive_seed(seed: int, eval_id: str, run_index: int) -> int:
+    """The seed of one run: the same inputs give the same 63-bit number on every machine."""
+    digest = hashlib.sha256(f"{seed}\0{eval_id}\0{run_index}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -1,0 +1,1 @@
+"""Evaluators: invocations in, scores out."""

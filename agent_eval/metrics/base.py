@@ -1,0 +1,119 @@
+"""What a metric is: an `Evaluator` that turns invocations into an `EvaluationResult`.
+
+Names, fields and call shapes are ADK's, so that metrics written for it work here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic.alias_generators import to_camel
+
+from agent_eval.schema.config import BaseCriterion
+from agent_eval.schema.evalset import ConversationScenario
+from agent_eval.schema.result import RubricScore
+from agent_eval.schema.trace import EvalStatus, Invocation
+
+
+class EvalMetric(BaseModel):
+    """A metric as configured: its name, threshold and criterion."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    metric_name: str
+    threshold: float | None = None
+    criterion: SerializeAsAny[BaseCriterion] | None = None
+    custom_function_path: str | None = None
+
+
+class PerInvocationResult(BaseModel):
+    """A metric's value for one turn."""
+
+    actual_invocation: Invocation | None = None
+    expected_invocation: Invocation | None = None
+    score: float | None = None
+    eval_status: EvalStatus = EvalStatus.NOT_EVALUATED
+    rubric_scores: list[RubricScore] | None = None
+    details: dict[str, float | None] | None = None
+
+
+class EvaluationResult(BaseModel):
+    """A metric's value for one run. The default means: not evaluated."""
+
+    overall_score: float | None = None
+    overall_eval_status: EvalStatus = EvalStatus.NOT_EVALUATED
+    per_invocation_results: list[PerInvocationResult] = []
+    overall_rubric_scores: list[RubricScore] | None = None
+    details: dict[str, float | None] | None = None
+
+
+class Evaluator(ABC):
+    """Computes one metric. Built once an evaluation with the metric as configured."""
+
+    criterion_type: ClassVar[type[BaseCriterion]] = BaseCriterion
+    """The criterion's model; the config's object is validated by it before anything runs."""
+
+    def __init__(self, eval_metric: EvalMetric) -> None:
+        self._eval_metric = eval_metric
+
+    @property
+    def threshold(self) -> float:
+        """The configured threshold.
+
+        Raises:
+            ValueError: the metric was configured without one.
+        """
+        if self._eval_metric.criterion is not None:
+            return self._eval_metric.criterion.threshold
+        if self._eval_metric.threshold is None:
+            raise ValueError(f"`{self._eval_metric.metric_name}` needs a threshold.")
+        return self._eval_metric.threshold
+
+    @abstractmethod
+    def evaluate_invocations(
+        self,
+        actual_invocations: list[Invocation],
+        expected_invocations: list[Invocation] | None = None,
+        conversation_scenario: ConversationScenario | None = None,
+    ) -> EvaluationResult | Awaitable[EvaluationResult]:
+        """Scores one run.
+
+        Args:
+            actual_invocations: the turns as the agent did them.
+            expected_invocations: the turns as the eval case has them; None for a scenario.
+            conversation_scenario: the scenario that was played, if one was.
+        """
+
+
+def paired_turns(
+    actual: list[Invocation], expected: list[Invocation] | None
+) -> list[tuple[Invocation, Invocation]]:
+    """Each actual turn with the expected one.
+
+    Raises:
+        ValueError: there is nothing expected, or not as many turns.
+    """
+    if expected is None:
+        raise ValueError("this metric compares with expected turns, and the case has none.")
+    if len(actual) != len(expected):
+        raise ValueError(f"the agent took {len(actual)} turns where {len(expected)} are expected.")
+    return list(zip(actual, expected, strict=True))
+
+
+def mean_over_turns(scores: list[float], threshold: float) -> EvaluationResult:
+    """Each turn and their mean against one threshold; higher is better. No turns: not evaluated."""
+    if not scores:
+        return EvaluationResult()
+
+    def status(score: float) -> EvalStatus:
+        return EvalStatus.PASSED if score >= threshold else EvalStatus.FAILED
+
+    overall = sum(scores) / len(scores)
+    return EvaluationResult(
+        overall_score=overall,
+        overall_eval_status=status(overall),
+        per_invocation_results=[PerInvocationResult(score=s, eval_status=status(s)) for s in scores],
+    )

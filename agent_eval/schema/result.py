@@ -1,0 +1,215 @@
+"""What an evaluation leaves behind: run records, case results, and the summary of a whole result."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from agent_eval.schema.base import Value
+from agent_eval.schema.trace import EvalStatus, Invocation
+
+SCHEMA_VERSION = 1
+"""Version of the files written; readers take every older one."""
+
+
+class ErrorInfo(Value):
+    """An exception as data."""
+
+    type: str
+    """Class name."""
+    message: str
+    traceback: str | None = None
+
+
+class RunStatus(StrEnum):
+    """Whether a run came to its end."""
+
+    COMPLETED = "COMPLETED"
+    CRASHED = "CRASHED"
+
+
+class RubricScore(Value):
+    """What a judge said of one rubric: 1.0 holds, 0.0 does not, None unanswered."""
+
+    rubric_id: str
+    rationale: str | None = None
+    score: float | None = None
+
+
+class InvocationScore(Value):
+    """One metric's value for one turn."""
+
+    score: float | None = None
+    status: EvalStatus
+    rubric_scores: list[RubricScore] | None = None
+    details: dict[str, float | None] | None = None
+
+
+class MetricResult(Value):
+    """One metric's value for one run."""
+
+    metric_name: str
+    status: EvalStatus
+    score: float | None = None
+    """The evaluator's overall score: finite, or None when there is none."""
+    threshold: float | None = None
+    per_invocation: list[InvocationScore] = []
+    rubric_scores: list[RubricScore] | None = None
+    details: dict[str, float | None] | None = None
+    reason: str | None = None
+    """Why there is no score."""
+    error: ErrorInfo | None = None
+    """The exception behind `reason`, if there was one."""
+
+
+class SessionRecord(Value):
+    """The session a run had, as it was at the end. Its events are those of the invocations."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+    state: dict[str, Any] = {}
+
+
+class RunRecord(Value):
+    """One finished run, complete in itself. Written the moment the run is done."""
+
+    eval_set_id: str
+    eval_id: str
+    run_index: int
+    """0-based."""
+    seed: int
+    status: RunStatus
+    started: str
+    """UTC, ISO 8601."""
+    seconds: float
+    error: ErrorInfo | None = None
+    session: SessionRecord | None = None
+    invocations: list[Invocation] = []
+    metrics: list[MetricResult] = []
+
+    def metric(self, name: str) -> MetricResult | None:
+        """The result of one metric, None if it was not computed."""
+        return next((metric for metric in self.metrics if metric.metric_name == name), None)
+
+
+class RunError(Value):
+    """Why a run crashed, without its traceback (which the run record keeps)."""
+
+    type: str
+    message: str
+
+
+class RunScore(Value):
+    """One metric of one run, in the summary."""
+
+    score: float | None
+    status: EvalStatus
+
+
+class RunSummary(Value):
+    """One run, in the summary."""
+
+    run_index: int
+    status: RunStatus
+    error: RunError | None
+    seconds: float
+    metrics: dict[str, RunScore]
+
+
+class CaseMetric(Value):
+    """One metric of one case over all its runs."""
+
+    metric_name: str
+    method: str | None = None
+    """How runs become one score; None for informational metrics."""
+    score: float | None = None
+    threshold: float | None = None
+    status: EvalStatus
+    passed: int | None = None
+    """Scored runs in which the metric met its own threshold."""
+    scored: int | None = None
+    """Runs in which the metric has a score."""
+    per_run: list[float | None] = []
+    """Overall score of each run, in run order; None where there is none."""
+    reason: str | None = None
+    causes: list[str] = []
+
+
+class CaseResult(Value):
+    """The verdict of one case, with every count behind it."""
+
+    eval_set_id: str
+    eval_id: str
+    sha256: str
+    """Of the case as JSON, so that a changed case is noticed when results are compared."""
+    verdict: EvalStatus
+    flaky: bool
+    attempts: int
+    scored: int
+    """Runs in which at least one thresholded metric has a score."""
+    passed: int
+    """Runs in which every thresholded metric passed."""
+    crashed: int
+    metrics: list[CaseMetric]
+    runs: list[RunSummary]
+
+
+class EvalSetRef(Value):
+    """Which eval set was run."""
+
+    eval_set_id: str
+    path: str
+    sha256: str
+
+
+class AgentRef(Value):
+    """Which agent was run."""
+
+    name: str
+    kind: str
+    reference: str
+    """As it was found: a folder, a file, `package.module:attr`."""
+
+
+class ConfigRef(Value):
+    """Which config was used; no path stands for the default config."""
+
+    path: str | None
+    sha256: str
+    criteria: dict[str, Any]
+
+
+class Provenance(Value):
+    """What is needed to run the same again."""
+
+    command: str
+    git_commit: str | None
+    git_dirty: bool | None
+    packages: dict[str, str]
+
+
+class Totals(Value):
+    """Counts over the cases of one result."""
+
+    cases: int
+    passed: int
+    failed: int
+    not_evaluated: int
+    flaky: int
+    duration_seconds: float
+    tokens: dict[str, int]
+
+
+class EvalResult(Value):
+    """The summary of one eval set's evaluation, derived from its run records."""
+
+    schema_version: int = SCHEMA_VERSION
+    result_id: str
+    created: str
+    eval_set: EvalSetRef
+    agent: AgentRef
+    config: ConfigRef
+    provenance: Provenance
+    totals: Totals
+    cases: list[CaseResult]

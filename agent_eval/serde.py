@@ -1,0 +1,129 @@
+"""JSON and YAML in and out: the only module that knows how documents are encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+import pydantic_core
+
+Path = Sequence[str | int]
+
+LINE_LOOKUP_LIMIT = 4_000_000
+"""Documents longer than this are not searched for line numbers (characters)."""
+
+
+class DocumentError(ValueError):
+    """Text that is not a document: the message says why, `line` where (1-based)."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def to_json(value: Any, *, indent: bool = False) -> bytes:
+    """Compact (or two-space indented) UTF-8 JSON; NaN and infinities become null.
+
+    A text that UTF-8 cannot hold (a lone surrogate) is written with U+FFFD in its place.
+    """
+    option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
+    try:
+        return orjson.dumps(value, default=str, option=option)
+    except TypeError:
+        return orjson.dumps(_encodable(value), default=str, option=option)
+
+
+def _encodable(value: Any) -> Any:
+    """A copy of `value` that JSON can hold: clean texts, plain containers, 64-bit or float numbers."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(str(key)): _encodable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_encodable(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value) if abs(value) < 10**308 else str(value)
+    return value
+
+
+def from_json(text: str | bytes) -> Any:
+    """Parses strict JSON: no NaN, no infinities, no number out of range. Integers are exact.
+
+    Raises:
+        DocumentError: the text is not JSON.
+    """
+    try:
+        orjson.loads(text)  # the stricter of the two: the other reads 1e400 as infinity
+        return pydantic_core.from_json(text)  # the exact one: integers of any size
+    except orjson.JSONDecodeError as error:
+        reason = error.msg.partition(": line ")[0]
+        raise DocumentError(f"not JSON: {reason} (column {error.colno})", error.lineno) from None
+    except ValueError as error:
+        raise DocumentError(f"not JSON: {error}") from None
+
+
+def from_yaml(text: str) -> Any:
+    """Parses one YAML document with plain values only.
+
+    Raises:
+        DocumentError: the text is not YAML.
+    """
+    import yaml  # only configs are YAML, and the import takes longer than parsing one
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error)
+        raise DocumentError(f"not YAML: {reason}", mark.line + 1 if mark else None) from None
+
+
+def line_of(text: str, path: Path) -> int | None:
+    """The 1-based line where `path` (or its nearest parent in the document) stands, if it can be told.
+
+    JSON is read as YAML here, which keeps positions: this runs only when an error is reported.
+    """
+    node = _positions(text)
+    if node is None:
+        return None
+    line: int = node.start_mark.line
+    for step in path:
+        if node.id == "mapping":
+            found = [(key, value) for key, value in node.value if key.value == step]
+        elif node.id == "sequence" and isinstance(step, int) and step < len(node.value):
+            found = [(node.value[step], node.value[step])]
+        else:
+            found = []
+        if not found:
+            break
+        key, node = found[-1]
+        line = key.start_mark.line
+    return line + 1
+
+
+@lru_cache(maxsize=1)
+def _positions(text: str) -> Any:
+    """The nodes of a document with their positions, None if it is too long or not to be read so."""
+    import yaml
+
+    if len(text) > LINE_LOOKUP_LIMIT:
+        return None
+    try:
+        return yaml.compose(text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+def path_text(path: Path) -> str:
+    """A path as people read it: `eval_cases[3].conversation[0].user_content`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
