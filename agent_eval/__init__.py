@@ -1,1 +1,90 @@
-"""agent-eval runs evaluation sets against AI agents."""
+"""agent-eval runs evaluation sets against AI agents: did it pass, how sure are we, why did it fail.
+
+    inputs      eval set + config, found and read
+      -> plan         cases x runs
+      -> agents       played by `simulation`
+      -> schema.trace invocations
+      -> metrics      scores
+      -> store        run records, one a finished run
+      -> aggregate    verdicts
+      -> report
+
+`engine` drives it, `pipeline` wires it, `cli` starts it. The names below are the public ones;
+they are imported when they are used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent_eval.agents.python import Session
+    from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, PerInvocationResult
+    from agent_eval.schema.evalset import ConversationScenario, EvalCase, EvalSet
+    from agent_eval.schema.trace import (
+        Content,
+        EvalStatus,
+        Event,
+        FunctionCall,
+        FunctionResponse,
+        Invocation,
+        Part,
+        UsageMetadata,
+        get_all_tool_calls,
+        get_all_tool_calls_with_responses,
+        get_all_tool_responses,
+    )
+
+_HOMES = {
+    "agent_eval.agents.python": ("Session",),
+    "agent_eval.metrics.base": ("EvalMetric", "EvaluationResult", "Evaluator", "PerInvocationResult"),
+    "agent_eval.schema.evalset": ("ConversationScenario", "EvalCase", "EvalSet"),
+    "agent_eval.schema.trace": (
+        "Content",
+        "EvalStatus",
+        "Event",
+        "FunctionCall",
+        "FunctionResponse",
+        "Invocation",
+        "Part",
+        "UsageMetadata",
+        "get_all_tool_calls",
+        "get_all_tool_calls_with_responses",
+        "get_all_tool_responses",
+    ),
+}
+
+__all__ = [
+    "Content",
+    "ConversationScenario",
+    "EvalCase",
+    "EvalMetric",
+    "EvalSet",
+    "EvalStatus",
+    "EvaluationResult",
+    "Evaluator",
+    "Event",
+    "FunctionCall",
+    "FunctionResponse",
+    "Invocation",
+    "Part",
+    "PerInvocationResult",
+    "Session",
+    "UsageMetadata",
+    "get_all_tool_calls",
+    "get_all_tool_calls_with_responses",
+    "get_all_tool_responses",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pydantic_core
+from pydantic import BaseModel
 
 Path = Sequence[str | int]
 
@@ -48,6 +49,20 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value) if abs(value) < 10**308 else str(value)
     return value
+
+
+def model_to_json(model: BaseModel, *, compact: bool = False) -> bytes:
+    """A model as one line of JSON in snake_case; what JSON cannot hold is written as text.
+
+    Args:
+        model: the model.
+        compact: leave out what is at its default, which reading puts back.
+    """
+    options: dict[str, Any] = {"by_alias": False, "exclude_defaults": compact, "fallback": str}
+    try:
+        return model.model_dump_json(**options).encode()
+    except (ValueError, UnicodeError):  # texts that are not Unicode, say
+        return to_json(model.model_dump(mode="python", by_alias=False, exclude_defaults=compact))
 
 
 def from_json(text: str | bytes) -> Any:

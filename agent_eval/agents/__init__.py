@@ -1,0 +1,1 @@
+"""Agents: found, opened and driven, whatever they are made of."""

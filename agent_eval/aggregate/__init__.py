@@ -1,0 +1,1 @@
+"""Run outcomes -> verdicts: pure, and the same in whatever order runs finished."""

@@ -1,0 +1,1 @@
+"""Runs made: one spec to one record, many at once."""

@@ -1,0 +1,1 @@
+"""Files -> schema, with good errors; and which files."""

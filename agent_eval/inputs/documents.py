@@ -116,7 +116,12 @@ _SAID_IN_FULL = {"two_spellings", "sdk_value", "template_syntax", "template_plac
 
 
 def invalid(
-    error: ValidationError, models: Iterable[type[BaseModel]], text: str, document: Any, file: str, depth: int = 0
+    error: ValidationError,
+    models: Iterable[type[BaseModel]],
+    text: str,
+    document: Any,
+    file: str,
+    depth: int = 0,
 ) -> InputError:
     """What a validation found, as problems with places in the document.
 

@@ -1,7 +1,7 @@
 """The old list forms of an eval set -> the current one.
 
-    [{"name", "data": [{"query", "expected_tool_use", "reference", ...}], "initial_session"}]   cases
-    [{"query", "expected_tool_use", "reference"}, ...]                                          turns of one case
+[{"name", "data": [{"query", "expected_tool_use", "reference", ...}], "initial_session"}]   cases
+[{"query", "expected_tool_use", "reference"}, ...]                                          turns of one case
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.inputs.documents import short
 from agent_eval.schema.evalset import EvalCase, EvalSet, SessionInput
 from agent_eval.schema.trace import Content, FunctionCall, IntermediateData, Invocation, Part
-
 
 
 def is_case_list(document: list[Any]) -> bool:

@@ -1,0 +1,1 @@
+"""The model behind a judged metric."""

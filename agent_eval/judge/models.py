@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 _PROVIDERS = (
-    ("gemini", re.compile(r"gemini-.+|gemma-.+|model-optimizer-.+|models/.+|projects/.+/(endpoints|models)/.+")),
+    (
+        "gemini",
+        re.compile(r"gemini-.+|gemma-.+|model-optimizer-.+|models/.+|projects/.+/(endpoints|models)/.+"),
+    ),
     ("openai", re.compile(r"openai/.+")),
     ("litellm", re.compile(r"litellm/.+")),
 )

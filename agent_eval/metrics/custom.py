@@ -75,8 +75,6 @@ def import_metric(reference: str, folders: tuple[Path, ...], path: str) -> Metri
             Problem(f"cannot import `{module_name}`: {type(error).__name__}: {error}", path=path)
         ) from error
     if not callable(function):
-        raise InputError(
-            Problem(f"`{reference}` is {type(function).__name__}, not a function", path=path)
-        )
+        raise InputError(Problem(f"`{reference}` is {type(function).__name__}, not a function", path=path))
     metric: MetricFunction = function
     return metric

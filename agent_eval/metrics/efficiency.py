@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 
 from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, PerInvocationResult
 from agent_eval.schema.evalset import ConversationScenario
-from agent_eval.schema.trace import EvalStatus, Invocation, InvocationEvents, UsageMetadata, get_all_tool_calls
+from agent_eval.schema.trace import (
+    EvalStatus,
+    Invocation,
+    InvocationEvents,
+    UsageMetadata,
+    get_all_tool_calls,
+)
 
 Details = dict[str, float | None]
 

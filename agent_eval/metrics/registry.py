@@ -207,7 +207,9 @@ def _configured(config: EvalConfig, name: str, code_folders: tuple[Path, ...]) -
             criterion=criterion,
             custom_function_path=custom.code_config.name,
         )
-        function = import_metric(custom.code_config.name, code_folders, f"custom_metrics.{name}.code_config.name")
+        function = import_metric(
+            custom.code_config.name, code_folders, f"custom_metrics.{name}.code_config.name"
+        )
         return ConfiguredMetric(
             eval_metric, custom.info(name), lambda: CustomFunctionEvaluator(eval_metric, function)
         )

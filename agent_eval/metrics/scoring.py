@@ -63,11 +63,15 @@ def _as_record(name: str, threshold: float | None, result: EvaluationResult) -> 
                 score=turn.score if turn.score is None or math.isfinite(turn.score) else None,
                 status=turn.eval_status,
                 rubric_scores=turn.rubric_scores,
-                details=turn.details,
+                details=_known(turn.details),
             )
             for turn in result.per_invocation_results
         ],
         rubric_scores=result.overall_rubric_scores,
-        details=result.details,
+        details=_known(result.details),
         reason="the metric did not evaluate the run" if status is EvalStatus.NOT_EVALUATED else None,
     )
+
+
+def _known(details: dict[str, float | None] | None) -> dict[str, float] | None:
+    return {key: value for key, value in (details or {}).items() if value is not None} or None

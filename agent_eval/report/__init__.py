@@ -1,0 +1,1 @@
+"""Results shown: reporters read results and records, and compute nothing."""

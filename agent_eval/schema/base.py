@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -42,8 +42,7 @@ def _sdk_class(name: str) -> type[BaseModel]:
     from google.genai import types  # imported only for keys that this schema does not know
 
     cls = getattr(types, name)
-    assert isinstance(cls, type) and issubclass(cls, BaseModel)
-    return cls
+    return cast(type[BaseModel], cls)
 
 
 def known_to_sdk(name: str, key: str, model: type[BaseModel] | None = None) -> str:

@@ -56,7 +56,8 @@ class ConversationScenario(Value):
     conversation_plan: str
     user_persona: (
         Annotated[
-            Annotated[UserPersona, Tag("persona")] | Annotated[str, AfterValidator(_known_persona), Tag("id")],
+            Annotated[UserPersona, Tag("persona")]
+            | Annotated[str, AfterValidator(_known_persona), Tag("id")],
             Discriminator(_persona_form),
         ]
         | None

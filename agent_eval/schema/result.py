@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from agent_eval.schema.base import Value
-from agent_eval.schema.trace import EvalStatus, Invocation
+from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
 
 SCHEMA_VERSION = 1
 """Version of the files written; readers take every older one."""
@@ -40,22 +42,22 @@ class InvocationScore(Value):
     """One metric's value for one turn."""
 
     score: float | None = None
-    status: EvalStatus
+    status: EvalStatus = EvalStatus.INFORMATIONAL
     rubric_scores: list[RubricScore] | None = None
-    details: dict[str, float | None] | None = None
+    details: dict[str, float] | None = None
 
 
 class MetricResult(Value):
     """One metric's value for one run."""
 
     metric_name: str
-    status: EvalStatus
+    status: EvalStatus = EvalStatus.INFORMATIONAL
     score: float | None = None
     """The evaluator's overall score: finite, or None when there is none."""
     threshold: float | None = None
     per_invocation: list[InvocationScore] = []
     rubric_scores: list[RubricScore] | None = None
-    details: dict[str, float | None] | None = None
+    details: dict[str, float] | None = None
     reason: str | None = None
     """Why there is no score."""
     error: ErrorInfo | None = None
@@ -69,6 +71,14 @@ class SessionRecord(Value):
     user_id: str
     session_id: str
     state: dict[str, Any] = {}
+
+
+class ExpectedTurn(Value):
+    """What the eval case expects of one turn."""
+
+    final_response: Content | None = None
+    intermediate_data: IntermediateDataType | None = None
+    rubrics: list[Rubric] | None = None
 
 
 class RunRecord(Value):
@@ -86,6 +96,9 @@ class RunRecord(Value):
     error: ErrorInfo | None = None
     session: SessionRecord | None = None
     invocations: list[Invocation] = []
+    """The turns as they were; the last one of a crashed run may have broken off."""
+    expected: list[ExpectedTurn] | None = None
+    """The turns as the case has them; None where a user was simulated."""
     metrics: list[MetricResult] = []
 
     def metric(self, name: str) -> MetricResult | None:
@@ -115,6 +128,11 @@ class RunSummary(Value):
     error: RunError | None
     seconds: float
     metrics: dict[str, RunScore]
+    """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
+
+
+Interval95 = tuple[float, float]
+"""A 95 % Wilson interval of a rate."""
 
 
 class CaseMetric(Value):
@@ -130,10 +148,20 @@ class CaseMetric(Value):
     """Scored runs in which the metric met its own threshold."""
     scored: int | None = None
     """Runs in which the metric has a score."""
+    pass_rate: float | None = None
+    interval: Interval95 | None = None
     per_run: list[float | None] = []
     """Overall score of each run, in run order; None where there is none."""
     reason: str | None = None
     causes: list[str] = []
+
+    @model_serializer(mode="wrap")
+    def _brief_where_nothing_gates(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An informational metric is written without the keys that only a gate has."""
+        data: dict[str, Any] = serialize(self)
+        if self.status is EvalStatus.INFORMATIONAL:
+            return {key: data[key] for key in ("metric_name", "score", "status", "per_run")}
+        return data
 
 
 class CaseResult(Value):
@@ -151,6 +179,15 @@ class CaseResult(Value):
     passed: int
     """Runs in which every thresholded metric passed."""
     crashed: int
+    pass_rate: float | None = None
+    """`passed` / `scored`; None when no run was scored."""
+    interval: Interval95 | None = None
+    pass_at_k: float | None = None
+    """Chance that at least one of k runs passes, k being the number of runs."""
+    pass_hat_k: float | None = None
+    """Chance that all of k runs pass."""
+    required_pass_rate: float | None = None
+    """What `cross_run_criteria` asks of `pass_rate`."""
     metrics: list[CaseMetric]
     runs: list[RunSummary]
 
@@ -178,12 +215,14 @@ class ConfigRef(Value):
     path: str | None
     sha256: str
     criteria: dict[str, Any]
+    multi_run_config: dict[str, Any] = {}
 
 
 class Provenance(Value):
     """What is needed to run the same again."""
 
     command: str
+    seed: int
     git_commit: str | None
     git_dirty: bool | None
     packages: dict[str, str]

@@ -1,0 +1,266 @@
+"""Plain Python agents: any callable that takes `(message, session)`.
+
+It may be sync or async, a function, an object with `__call__`, or a generator, and gives text,
+a `Content` or `Event`s. Sync agents run in a thread of their own, so that one that blocks holds
+up no other run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+from random import Random
+from typing import Any
+
+from agent_eval import clock
+from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.schema.trace import (
+    AgentDetails,
+    AppDetails,
+    Content,
+    Event,
+    FunctionCall,
+    FunctionResponse,
+    Invocation,
+    Part,
+)
+
+PythonCallable = Callable[[Content, "Session"], Any]
+
+
+class Session:
+    """What an agent sees of its session."""
+
+    def __init__(self, request: SessionRequest) -> None:
+        self.app_name = request.app_name
+        self.user_id = request.user_id
+        self.session_id = request.session_id
+        self.state = request.state
+        """Kept over the turns of the run, and no longer."""
+        self.run_index = request.run_index
+        self.seed = request.seed
+        self.random = Random(request.seed)
+        """Draws the same numbers again under the same `--seed`."""
+        self._turns: list[Turn] = []
+        self._add: Callable[[Event], None] = lambda event: None
+        self._tool_seconds: float | None = None
+
+    @property
+    def history(self) -> list[Invocation]:
+        """Earlier turns of this run."""
+        return [turn.invocation() for turn in self._turns]
+
+    @contextmanager
+    def taking(self, turn: Turn, add: Callable[[Event], None]) -> Iterator[None]:
+        """The session while the agent takes a turn: tool calls go to `add`, then it is history."""
+        self._add = add
+        self._tool_seconds = None
+        try:
+            yield
+        finally:
+            turn.tool_seconds = None if self._tool_seconds is None else round(self._tool_seconds, 6)
+            self._turns.append(turn)
+
+    def sub_agent(self, name: str) -> Session:
+        """This session as a sub-agent uses it: its tool calls carry `name` as their author."""
+        session = copy.copy(self)
+        session._add = lambda event: self._add(event.model_copy(update={"author": name}))
+        return session
+
+    async def call_tool(self, function: Callable[..., Any], /, **args: Any) -> Any:
+        """Runs a tool, records the call and its response, and returns what it returned.
+
+        A sync tool runs in a thread. What it raises is recorded as its response and raised on.
+        """
+        call_id = self._called(function, args)
+        started = clock.monotonic()
+        try:
+            if inspect.iscoroutinefunction(function):
+                result = await function(**args)
+            else:
+                result = await in_thread(lambda: function(**args))
+                if inspect.isawaitable(result):
+                    result = await result
+        except BaseException as error:
+            self._answered(function, call_id, {"error": f"{type(error).__name__}: {error}"}, started)
+            raise
+        self._answered(function, call_id, result, started)
+        return result
+
+    def call_tool_sync(self, function: Callable[..., Any], /, **args: Any) -> Any:
+        """`call_tool` for sync agents and sync tools."""
+        call_id = self._called(function, args)
+        started = clock.monotonic()
+        try:
+            result = function(**args)
+        except BaseException as error:
+            self._answered(function, call_id, {"error": f"{type(error).__name__}: {error}"}, started)
+            raise
+        self._answered(function, call_id, result, started)
+        return result
+
+    def _called(self, function: Callable[..., Any], args: dict[str, Any]) -> str:
+        call_id = f"call-{clock.new_id()}"
+        call = FunctionCall(id=call_id, name=_tool_name(function), args=dict(args))
+        self._add(Event(content=Content(role="model", parts=[Part(function_call=call)])))
+        return call_id
+
+    def _answered(self, function: Callable[..., Any], call_id: str, result: Any, started: float) -> None:
+        self._tool_seconds = (self._tool_seconds or 0.0) + clock.monotonic() - started
+        response = FunctionResponse(
+            id=call_id,
+            name=_tool_name(function),
+            response=dict(result) if isinstance(result, dict) else {"result": result},
+        )
+        self._add(Event(content=Content(role="user", parts=[Part(function_response=response)])))
+
+
+def _tool_name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """The function's result, from a daemon thread: one that hangs keeps nobody waiting, not even exit."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_outcome: Callable[[Any], None], outcome: Any) -> None:
+        if not done.done():
+            set_outcome(outcome)
+
+    def work() -> None:
+        try:
+            outcome, set_outcome = function(), done.set_result
+        except BaseException as error:  # carried over to the task that waits
+            outcome, set_outcome = _carried(error), done.set_exception
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, set_outcome, outcome)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    return await done
+
+
+def _carried(error: BaseException) -> BaseException:
+    """A future cannot hold StopIteration; everything else crosses as it is."""
+    return RuntimeError(f"StopIteration: {error}") if isinstance(error, StopIteration) else error
+
+
+class PythonAgent:
+    """An agent made of a plain Python callable."""
+
+    kind = "python"
+
+    def __init__(self, name: str, make: Callable[[], Awaitable[PythonCallable]]) -> None:
+        """Takes the agent's name, and what gives the callable of one session."""
+        self.name = name
+        self._make = make
+
+    async def open(self, request: SessionRequest) -> PythonSession:
+        """A session with its own state, and its own agent if the agent comes from a factory."""
+        return PythonSession(self.name, await self._make(), Session(request))
+
+
+_END = object()
+
+
+class PythonSession:
+    """One conversation with a callable."""
+
+    def __init__(self, name: str, target: PythonCallable, session: Session) -> None:
+        self._name = name
+        self._target = target
+        self._session = session
+        self._app_details = _app_details(name, target)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state as the agent left it."""
+        return self._session.state
+
+    async def send(self, turn: Turn) -> None:
+        """Calls the agent with the turn's message."""
+        turn.app_details = self._app_details
+
+        def add(event: Event) -> None:
+            turn.add(event if event.author else event.model_copy(update={"author": self._name}))
+
+        with self._session.taking(turn, add):
+            async for output in _outputs(self._target, turn.message, self._session):
+                if output is not None:
+                    add(as_event(output))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def _outputs(target: PythonCallable, message: Content, session: Session) -> AsyncIterator[Any]:
+    """What a callable of any kind gives, one by one."""
+    call = target if inspect.isroutine(target) else type(target).__call__.__get__(target)
+    if inspect.isasyncgenfunction(call):
+        async for output in call(message, session):
+            yield output
+        return
+    if inspect.iscoroutinefunction(call):
+        result = await call(message, session)
+    else:
+        result = await in_thread(lambda: call(message, session))
+    if inspect.isawaitable(result):
+        result = await result
+    if inspect.isasyncgen(result):
+        async for output in result:
+            yield output
+    elif isinstance(result, Iterator):
+        while (output := await in_thread(lambda: next(result, _END))) is not _END:
+            yield output
+    else:
+        yield result
+
+
+def as_event(output: Any) -> Event:
+    """Text, a `Content` or an `Event` as an event.
+
+    Raises:
+        TypeError: anything else.
+    """
+    if isinstance(output, str):
+        output = Content(role="model", parts=[Part(text=output)])
+    if isinstance(output, Content):
+        output = Event(content=output)
+    if isinstance(output, Event):
+        return output
+    raise TypeError(f"an agent gives text, Content or Event, not {type(output).__name__}")
+
+
+def _app_details(name: str, target: Any) -> AppDetails | None:
+    """Instructions and tools of an agent that shows them, for judges."""
+    instruction, tools = getattr(target, "instruction", None), getattr(target, "tools", None)
+    if not isinstance(instruction, str) and not tools:
+        return None
+    details = AgentDetails(
+        name=name,
+        instructions=instruction if isinstance(instruction, str) else "",
+        tool_declarations=[
+            {
+                "name": _tool_name(tool),
+                "description": inspect.getdoc(tool) or "",
+                "parameters": {
+                    parameter: _annotation(details.annotation)
+                    for parameter, details in inspect.signature(tool).parameters.items()
+                },
+            }
+            for tool in tools or ()
+            if callable(tool)
+        ],
+    )
+    return AppDetails(agent_details={name: details})
+
+
+def _annotation(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return "Any"
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))

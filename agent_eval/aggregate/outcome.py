@@ -1,0 +1,93 @@
+"""What a verdict needs to know of a run: small enough to keep while records go to disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_eval.schema.result import MetricResult, RunError, RunRecord, RunStatus
+from agent_eval.schema.trace import EvalStatus
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOutcome:
+    """One metric of one run."""
+
+    name: str
+    status: EvalStatus
+    score: float | None
+    threshold: float | None
+    turn_scores: tuple[float, ...]
+    reason: str | None
+
+    @property
+    def gates(self) -> bool:
+        """Whether the metric has a part in the verdict."""
+        return self.status is not EvalStatus.INFORMATIONAL
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the metric decided: it said passed or failed."""
+        return self.status in (EvalStatus.PASSED, EvalStatus.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """One run without its conversation."""
+
+    run_index: int
+    status: RunStatus
+    error: RunError | None
+    seconds: float
+    metrics: tuple[MetricOutcome, ...]
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def is_crashed(self) -> bool:
+        """Whether the run ended before it could be scored."""
+        return self.status is RunStatus.CRASHED
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether at least one thresholded metric decided."""
+        return not self.is_crashed and any(metric.is_scored for metric in self.metrics)
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every thresholded metric passed, and there was one."""
+        gating = [metric for metric in self.metrics if metric.gates]
+        return bool(gating) and all(metric.status is EvalStatus.PASSED for metric in gating)
+
+    def metric(self, name: str) -> MetricOutcome | None:
+        """One metric of the run, None if it was not computed."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+def outcome_of(record: RunRecord) -> RunOutcome:
+    """The outcome of a run record."""
+    tokens = record.metric("token_usage_v1")
+    return RunOutcome(
+        run_index=record.run_index,
+        status=record.status,
+        error=RunError(type=record.error.type, message=record.error.message) if record.error else None,
+        seconds=record.seconds,
+        metrics=tuple(_metric_outcome(metric) for metric in record.metrics),
+        input_tokens=_sum_over_turns(tokens, "input_tokens"),
+        output_tokens=_sum_over_turns(tokens, "output_tokens"),
+    )
+
+
+def _metric_outcome(metric: MetricResult) -> MetricOutcome:
+    return MetricOutcome(
+        name=metric.metric_name,
+        status=metric.status,
+        score=metric.score,
+        threshold=metric.threshold,
+        turn_scores=tuple(turn.score for turn in metric.per_invocation if turn.score is not None),
+        reason=metric.reason,
+    )
+
+
+def _sum_over_turns(metric: MetricResult | None, key: str) -> int:
+    turns = metric.per_invocation if metric else []
+    return sum(int((turn.details or {}).get(key) or 0) for turn in turns)

@@ -1,0 +1,93 @@
+"""The verdict of a case, and the totals of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent_eval.aggregate.cross_run import gating_metric, informational_metric
+from agent_eval.aggregate.outcome import RunOutcome
+from agent_eval.aggregate.statistics import pass_at_k, pass_hat_k, wilson_interval
+from agent_eval.schema.config import INFORMATIONAL_METRICS, EvalConfig
+from agent_eval.schema.result import CaseResult, RunScore, RunSummary, Totals
+from agent_eval.schema.trace import EvalStatus
+
+
+def merge_statuses(statuses: Iterable[EvalStatus]) -> EvalStatus:
+    """FAILED if one failed, else NOT_EVALUATED if one is (or none gates), else PASSED."""
+    gating = {status for status in statuses if status is not EvalStatus.INFORMATIONAL}
+    if EvalStatus.FAILED in gating:
+        return EvalStatus.FAILED
+    return EvalStatus.PASSED if gating == {EvalStatus.PASSED} else EvalStatus.NOT_EVALUATED
+
+
+def case_result(
+    eval_set_id: str, eval_id: str, sha256: str, config: EvalConfig, outcomes: Sequence[RunOutcome]
+) -> CaseResult:
+    """The verdict of one case from the outcomes of its runs, in whatever order they finished."""
+    multi = config.multi_run_config
+    runs = sorted(outcomes, key=lambda run: run.run_index)
+    scored = sum(run.is_scored for run in runs)
+    passed = sum(run.is_passed for run in runs)
+    crashed = sum(run.is_crashed for run in runs)
+    gating = [
+        gating_metric(name, config.criterion(name).threshold, multi.scoring(name), runs)
+        for name in config.criteria
+    ]
+    informational = [informational_metric(n, runs) for n in INFORMATIONAL_METRICS if n not in config.criteria]
+    statuses = [metric.status for metric in gating]
+    if crashed > multi.max_crashed_runs:
+        statuses.append(EvalStatus.FAILED)
+    if multi.cross_run_criteria is not None:
+        statuses.append(_joint_status(passed, scored, multi.cross_run_criteria))
+    return CaseResult(
+        eval_set_id=eval_set_id,
+        eval_id=eval_id,
+        sha256=sha256,
+        verdict=merge_statuses(statuses),
+        flaky=0 < passed < len(runs),
+        attempts=len(runs),
+        scored=scored,
+        passed=passed,
+        crashed=crashed,
+        pass_rate=passed / scored if scored else None,
+        interval=wilson_interval(passed, scored),
+        pass_at_k=pass_at_k(passed, scored, multi.num_runs),
+        pass_hat_k=pass_hat_k(passed, scored, multi.num_runs),
+        required_pass_rate=multi.cross_run_criteria,
+        metrics=gating + informational,
+        runs=[_run_summary(run) for run in runs],
+    )
+
+
+def _joint_status(passed: int, scored: int, required: float) -> EvalStatus:
+    if not scored:
+        return EvalStatus.NOT_EVALUATED
+    return EvalStatus.PASSED if passed / scored >= required else EvalStatus.FAILED
+
+
+def _run_summary(run: RunOutcome) -> RunSummary:
+    return RunSummary(
+        run_index=run.run_index,
+        status=run.status,
+        error=run.error,
+        seconds=round(run.seconds, 6),
+        metrics={
+            metric.name: RunScore(score=metric.score, status=metric.status)
+            for metric in run.metrics
+            if metric.gates
+        },
+    )
+
+
+def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, output_tokens: int) -> Totals:
+    """Counts over cases."""
+    verdicts = [case.verdict for case in cases]
+    return Totals(
+        cases=len(cases),
+        passed=verdicts.count(EvalStatus.PASSED),
+        failed=verdicts.count(EvalStatus.FAILED),
+        not_evaluated=verdicts.count(EvalStatus.NOT_EVALUATED),
+        flaky=sum(case.flaky for case in cases),
+        duration_seconds=round(seconds, 3),
+        tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
+    )

@@ -1,0 +1,51 @@
+"""The commands and their names."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agent_eval.cli import run
+
+HELP = """Run evaluation sets against AI agents: did it pass, how sure are we, why did it fail.
+
+Exit codes: 0 every case passed; 1 a case failed; 2 wrong usage or input, nothing was run;
+3 nothing failed, but something could not be evaluated; 4 a bug in agent-eval; 130 interrupted.
+"""
+
+
+def _with_underscores(name: str) -> str:
+    """`--num-runs` and `--num_runs` are the same option."""
+    return name.replace("-", "_")
+
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": _with_underscores}
+
+app = typer.Typer(
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings=SETTINGS,
+)
+eval_app = typer.Typer(help="The same commands under the name agents-cli gives them.", no_args_is_help=True)
+for commands in (app, eval_app):
+    commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
+app.add_typer(eval_app, name="eval")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"agent-eval {installed('adk-agent-eval')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The console script."""
+    app(prog_name="agent-eval")

@@ -1,0 +1,114 @@
+"""Where a command's words go, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from agent_eval.errors import AgentEvalError, ExitCode, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MAX_PROBLEMS = 25
+"""Problems beyond these are counted, not listed."""
+
+
+class Output:
+    """Standard output and error of one command; every way out of it has its exit code.
+
+    The report goes to stdout. With `json`, stdout has one JSON document and nothing else.
+    """
+
+    def __init__(self, *, json: bool = False, debug: bool = False) -> None:
+        self.is_json = json
+        self._debug = debug
+        self._stderr: Console | None = None
+        self._report: Console | None = None
+
+    @property
+    def stderr(self) -> Console:
+        """Where notes and progress go."""
+        self._stderr = self._stderr or _console(stderr=True)
+        return self._stderr
+
+    @property
+    def report(self) -> Console:
+        """Where the report goes."""
+        self._report = self._report or _console(stderr=self.is_json)
+        return self._report
+
+    def note(self, text: str) -> None:
+        """A line on stderr."""
+        from agent_eval.report.text import printable
+
+        print(printable(text), file=sys.stderr)  # noqa: T201
+
+    def json(self, document: Any) -> None:
+        """The document on stdout."""
+        from agent_eval import serde
+
+        sys.stdout.write(serde.to_json(document, indent=True).decode() + "\n")
+        sys.stdout.flush()
+
+    def exit(self, code: ExitCode) -> NoReturn:
+        """Ends the command."""
+        raise SystemExit(int(code))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Expected failures are told, surprises are excused; both leave through their exit code."""
+        if isinstance(error, AgentEvalError):
+            self._tell(error.problems, error.exit_code)
+            self.exit(error.exit_code)
+        if isinstance(error, KeyboardInterrupt):
+            self.note("interrupted; the runs that had finished are in the journal")
+            self.exit(ExitCode.INTERRUPTED)
+        if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self.exit(ExitCode.FAILED)
+        if isinstance(error, OSError):
+            self._tell(
+                (Problem(f"{error.strerror or error}", error.filename and str(error.filename)),),
+                ExitCode.USAGE,
+            )
+            self.exit(ExitCode.USAGE)
+        if isinstance(error, Exception) and not self._debug:
+            self.note(
+                f"Sorry, this is a bug in agent-eval: {type(error).__name__}: {error}\n"
+                "Please report it with the command you ran, and what it prints with --debug."
+            )
+            self.exit(ExitCode.BUG)
+        if isinstance(error, Exception):
+            import traceback
+
+            traceback.print_exception(error)
+            self.exit(ExitCode.BUG)
+
+    def _tell(self, problems: tuple[Problem, ...], code: ExitCode) -> None:
+        if self.is_json:
+            fields = ("message", "file", "path", "line", "hint")
+            errors = [{field: getattr(problem, field) for field in fields} for problem in problems]
+            self.json({"exit_code": int(code), "errors": errors})
+        for problem in problems[:MAX_PROBLEMS]:
+            self.note(f"error: {problem}")
+        if len(problems) > MAX_PROBLEMS:
+            self.note(f"error: and {len(problems) - MAX_PROBLEMS} more like these")
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def command_line(argv: list[str]) -> str:
+    """The command as it was typed, without the path it was started from."""
+    return shlex.join(["agent-eval", *argv[1:]])

@@ -1,0 +1,257 @@
+"""`agent-eval run`: plan, run, report, exit."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent_eval.cli.output import Output, command_line
+from agent_eval.errors import ExitCode
+
+if TYPE_CHECKING:
+    from agent_eval.pipeline import Evaluation, Finished
+    from agent_eval.schema.result import RunRecord
+
+EPILOG = """Examples:
+
+agent-eval run --all
+
+agent-eval run my_agent orders.evalset.json
+
+agent-eval run my_agent orders.evalset.json:refund,cancel --print_detailed_results
+
+agent-eval run --evalset orders.evalset.json --config strict.json --json > result.json
+
+Option names take hyphens as well: --num-runs is --num_runs."""
+
+
+def run(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[AGENT] EVALSET[:CASE,...]",
+            help="The agent (a folder, a .py file, package.module:attribute), then eval sets. "
+            "Without an agent: the one in pyproject.toml, or the cases' app_name.",
+            show_default=False,
+        ),
+    ] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="The agent, when not named first.")] = None,
+    evalset: Annotated[
+        list[str] | None, typer.Option("--evalset", help="An eval set; may be given several times.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every eval set of the project.")] = False,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config",
+            "--config_file_path",
+            help="The eval config. Without it: the one beside the eval set, else the default.",
+        ),
+    ] = None,
+    num_runs: Annotated[
+        int | None, typer.Option("--num_runs", min=1, help="Runs of each case; overrides the config.")
+    ] = None,
+    parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The same seed gives `session.random` the same draws.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
+    ] = None,
+    print_detailed_results: Annotated[
+        bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line with the totals.")] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry_run", help="Show what would run; run nothing.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
+    ] = False,
+) -> None:
+    """Run eval sets against an agent, and say which cases passed."""
+    named, eval_sets = _targets(targets or [], agent)
+    view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
+    with Output(json=json_output, debug=debug) as out:
+        from agent_eval.pipeline import Options, plan_evaluation  # what runs is imported to run
+
+        options = Options(
+            agent=named,
+            eval_sets=(*eval_sets, *(evalset or ())),
+            all=every,
+            config=config,
+            num_runs=num_runs,
+            parallelism=parallelism,
+            timeout=timeout,
+            seed=seed,
+            output=output,
+            command=command_line(sys.argv),
+        )
+        evaluation = plan_evaluation(options)
+        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How much is shown."""
+
+    quiet: bool = False
+    json: bool = False
+    detailed: bool = False
+
+
+_EVAL_SET = re.compile(r".*\.json(:.*)?", re.DOTALL)
+
+
+def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The agent and the eval sets among the arguments: the first one is the agent if it names no .json."""
+    if targets and agent is None and not _EVAL_SET.fullmatch(targets[0]):
+        return targets[0], tuple(targets[1:])
+    return agent, tuple(targets)
+
+
+def _run(evaluation: Evaluation, view: View, out: Output) -> ExitCode:
+    from agent_eval.pipeline import evaluate
+
+    if not view.quiet:
+        for line in _chosen(evaluation):
+            out.note(line)
+    for warning in evaluation.warnings:
+        out.note(f"warning: {warning}")
+    with _progress(evaluation, view, out) as progress:
+        finished = asyncio.run(evaluate(evaluation, progress))
+    code = exit_code(finished)
+    if view.json:
+        out.json(_document(finished, code))
+    _report(finished, view, out)
+    return code
+
+
+def exit_code(finished: Iterable[Finished]) -> ExitCode:
+    """What the verdicts mean for the caller."""
+    totals = [one.result.totals for one in finished]
+    if any(one.failed for one in totals):
+        return ExitCode.FAILED
+    return ExitCode.NOT_EVALUATED if any(one.not_evaluated for one in totals) else ExitCode.PASSED
+
+
+def _chosen(evaluation: Evaluation) -> list[str]:
+    """One line an eval set: what runs, on which agent, under which config, and why these."""
+    lines = []
+    for planned in evaluation.sets:
+        agents = ", ".join(dict.fromkeys(case.agent for case in planned.cases))
+        runs = f" x {planned.num_runs} runs" if planned.num_runs > 1 else ""
+        config = (
+            f"{planned.config.path} ({planned.config_why})" if planned.config.path else planned.config_why
+        )
+        lines.append(
+            f"{planned.loaded.path}: {len(planned.cases)} cases{runs}; "
+            f"agent {agents} ({planned.agent_why}); config {config}"
+        )
+    return lines
+
+
+def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
+    from agent_eval.cli.progress import Bar, Lines
+    from agent_eval.engine.progress import Silent
+
+    if view.quiet:
+        return nullcontext(Silent())
+    if out.stderr.is_terminal:
+        return Bar(out.stderr, evaluation.runs)
+    return Lines(sys.stderr, evaluation.runs)
+
+
+def _report(finished: list[Finished], view: View, out: Output) -> None:
+    from agent_eval.report import console as report
+    from agent_eval.store.journal import read_journal
+
+    console = out.report
+    if view.quiet:
+        report.print_totals(console, [one.result for one in finished])
+        return
+    for one in finished:
+        report.print_result(console, one.result)
+        if view.detailed:
+            report.print_details(console, read_journal(one.journal))
+        if one.result.totals.passed < one.result.totals.cases:
+            report.print_failures(console, one.result, _unpassed(one))
+        console.print(f"Result: {one.summary}", style="dim", soft_wrap=True)
+    if len(finished) > 1:
+        console.print()
+        report.print_totals(console, [one.result for one in finished])
+
+
+def _unpassed(one: Finished) -> Iterable[RunRecord]:
+    """Records of the cases that did not pass, one at a time from the journal."""
+    from agent_eval.schema.trace import EvalStatus
+    from agent_eval.store.journal import read_journal
+
+    wanted = {case.eval_id for case in one.result.cases if case.verdict is not EvalStatus.PASSED}
+    return (record for record in read_journal(one.journal) if record.eval_id in wanted)
+
+
+def _document(finished: list[Finished], code: ExitCode) -> dict[str, Any]:
+    """All results as one document: what each eval set was, and the cases of all."""
+    results = [one.result.model_dump(mode="json", by_alias=False) for one in finished]
+    cases = [case for result in results for case in result.pop("cases")]
+    for one, result in zip(finished, results, strict=True):
+        result["files"] = {"summary": str(one.summary), "journal": str(one.journal)}
+    return {
+        "exit_code": int(code),
+        "totals": _sum([result["totals"] for result in results]),
+        "results": results,
+        "cases": cases,
+    }
+
+
+def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
+    keys = ("cases", "passed", "failed", "not_evaluated", "flaky")
+    return {key: sum(one[key] for one in totals) for key in keys}
+
+
+def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:
+    from agent_eval.report.dry_run import print_plan
+
+    if out.is_json:
+        out.json(_plan_document(evaluation))
+    print_plan(out.report, _plan_document(evaluation))
+    return ExitCode.PASSED
+
+
+def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "runs": evaluation.runs,
+        "parallelism": evaluation.options.parallelism,
+        "eval_sets": [
+            {
+                "path": str(planned.loaded.path),
+                "eval_set_id": planned.loaded.eval_set.eval_set_id,
+                "cases": [case.case.eval_id for case in planned.cases],
+                "num_runs": planned.num_runs,
+                "agent": list(dict.fromkeys(case.agent for case in planned.cases)),
+                "agent_why": planned.agent_why,
+                "config": str(planned.config.path) if planned.config.path else None,
+                "config_why": planned.config_why,
+                "metrics": [
+                    {
+                        "metric_name": metric.name,
+                        "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
+                        "needs_judge": metric.build is None,
+                    }
+                    for metric in planned.metrics
+                ],
+            }
+            for planned in evaluation.sets
+        ],
+        "warnings": list(evaluation.warnings),
+    }

@@ -1,0 +1,150 @@
+"""One RunSpec -> one RunRecord: converse, score, exceptions to data."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import traceback
+from collections.abc import Sequence
+from typing import Protocol
+
+from agent_eval import clock
+from agent_eval.agents.base import Agent, AgentSession, SessionRequest, Turn
+from agent_eval.plan import RunSpec
+from agent_eval.schema.evalset import EvalCase
+from agent_eval.schema.result import (
+    ErrorInfo,
+    ExpectedTurn,
+    MetricResult,
+    RunRecord,
+    RunStatus,
+    SessionRecord,
+)
+from agent_eval.schema.trace import Invocation
+from agent_eval.simulation.base import Player
+
+DEFAULT_USER = "test_user_id"
+"""The user of cases without a `session_input`, as in ADK."""
+
+
+class Scorer(Protocol):
+    """What scores a run."""
+
+    async def score(self, case: EvalCase, invocations: list[Invocation]) -> Sequence[MetricResult]:
+        """One result a metric."""
+        ...
+
+
+class RunTimeoutError(Exception):
+    """A run took longer than it may."""
+
+
+async def execute(spec: RunSpec, agent: Agent, player: Player, scorer: Scorer) -> RunRecord:
+    """Makes one run and scores it. Whatever goes wrong inside is in the record."""
+    started = clock.now()
+    start = clock.monotonic()
+    conversation = _Conversation(spec, agent, player)
+    error = await conversation.play()
+    seconds = clock.monotonic() - start
+    metrics = [] if error else await scorer.score(spec.case, conversation.invocations)
+    return RunRecord(
+        eval_set_id=spec.eval_set_id,
+        eval_id=spec.case.eval_id,
+        run_index=spec.run_index,
+        seed=spec.seed,
+        status=RunStatus.CRASHED if error else RunStatus.COMPLETED,
+        started=clock.timestamp(started),
+        seconds=round(seconds, 6),
+        error=error,
+        session=SessionRecord(
+            app_name=conversation.request.app_name,
+            user_id=conversation.request.user_id,
+            session_id=conversation.request.session_id,
+            state=conversation.state,
+        ),
+        invocations=conversation.invocations,
+        expected=expected_turns(spec.case),
+        metrics=list(metrics),
+    )
+
+
+def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:
+    """What a case expects, None for a scenario."""
+    if case.conversation is None:
+        return None
+    return [
+        ExpectedTurn(
+            final_response=turn.final_response,
+            intermediate_data=turn.intermediate_data,
+            rubrics=turn.rubrics,
+        )
+        for turn in case.conversation
+    ]
+
+
+class _Conversation:
+    """The agent and the player talking, and what is left of it if it breaks off."""
+
+    def __init__(self, spec: RunSpec, agent: Agent, player: Player) -> None:
+        self._spec = spec
+        self._agent = agent
+        self._player = player
+        given = spec.case.session_input
+        self.request = SessionRequest(
+            app_name=(given and given.app_name) or agent.name,
+            user_id=(given and given.user_id) or DEFAULT_USER,
+            session_id=(given and given.session_id) or clock.new_id(16),
+            state=copy.deepcopy(given.state) if given else {},
+            run_index=spec.run_index,
+            seed=spec.seed,
+        )
+        self.invocations: list[Invocation] = []
+        """The turns taken; the last one may have broken off."""
+        self.state: dict[str, object] = self.request.state
+
+    async def play(self) -> ErrorInfo | None:
+        """Plays to the end; what broke it off, if something did.
+
+        The one place where an agent's failure becomes data. Only the cancellation of the
+        evaluation itself and Ctrl-C pass.
+        """
+        try:
+            async with asyncio.timeout(self._spec.timeout) as limit:
+                await self._talk()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                raise
+            if limit.expired():
+                error = RunTimeoutError(f"the run took longer than {self._spec.timeout:g} s (--timeout)")
+            return error_info(error)
+        return None
+
+    async def _talk(self) -> None:
+        session = await self._agent.open(self.request)
+        try:
+            while (message := await self._player.next_message(self.invocations)) is not None:
+                await self._take_turn(session, Turn(message))
+        finally:
+            self.state = session.state
+            await session.close()
+
+    async def _take_turn(self, session: AgentSession, turn: Turn) -> None:
+        start = clock.monotonic()
+        try:
+            await session.send(turn)
+        finally:
+            turn.seconds = round(clock.monotonic() - start, 6)
+            self.invocations.append(turn.invocation())
+
+
+def error_info(error: BaseException) -> ErrorInfo:
+    """An exception as data, with the last frames of its traceback."""
+    lines = traceback.format_exception(error, limit=-20)
+    return ErrorInfo(
+        type=type(error).__name__,
+        message=str(error) or type(error).__name__,
+        traceback=None if isinstance(error, RunTimeoutError) else "".join(lines),
+    )

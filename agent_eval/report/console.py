@@ -1,0 +1,347 @@
+"""The terminal report: a table of cases, then what happened in those that did not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from agent_eval.report.text import (
+    against,
+    call_lines,
+    call_text,
+    content_text,
+    count,
+    duration,
+    number,
+    printable,
+)
+from agent_eval.schema.result import (
+    CaseMetric,
+    CaseResult,
+    EvalResult,
+    ExpectedTurn,
+    MetricResult,
+    RunRecord,
+    RunStatus,
+    Totals,
+)
+from agent_eval.schema.trace import EvalStatus, Invocation, get_all_tool_calls
+
+STYLES = {
+    EvalStatus.PASSED: "green",
+    EvalStatus.FAILED: "bold red",
+    EvalStatus.NOT_EVALUATED: "yellow",
+    EvalStatus.INFORMATIONAL: "dim",
+}
+
+MAX_LISTED_TURNS = 3
+"""Turns of a failed metric that are set out side by side; the others are counted."""
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text from outside: no markup, no control codes."""
+    return Text(printable(text), style=style)
+
+
+def glyph(console: Console, symbol: str, ascii_symbol: str) -> str:
+    """`symbol`, or its stand-in where the stream cannot encode it."""
+    try:
+        symbol.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return ascii_symbol
+    return symbol
+
+
+def marks(console: Console) -> dict[EvalStatus, str]:
+    """One sign a status."""
+    return {
+        EvalStatus.PASSED: glyph(console, "✓", "+"),
+        EvalStatus.FAILED: glyph(console, "✗", "x"),
+        EvalStatus.NOT_EVALUATED: "?",
+        EvalStatus.INFORMATIONAL: " ",
+    }
+
+
+def print_result(console: Console, result: EvalResult) -> None:
+    """The table of one eval set, and its totals."""
+    console.print()
+    console.print(
+        Text.assemble((printable(result.eval_set.eval_set_id), "bold"), f"  agent {result.agent.name}")
+    )
+    console.print(_table(console, result))
+    console.print(_totals_line(result.totals))
+
+
+def _table(console: Console, result: EvalResult) -> Table:
+    names = [metric.metric_name for metric in result.cases[0].metrics if metric.threshold is not None]
+    signs = marks(console)
+    repeated = any(case.attempts > 1 for case in result.cases)
+    in_columns = (
+        30 + (12 if repeated else 0) + sum(_column_width(name) + 2 for name in names) <= console.width
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table.add_column("Case", overflow="fold", ratio=1)
+    table.add_column("Verdict", no_wrap=True)
+    if repeated:
+        table.add_column("Runs", no_wrap=True)
+    for header in map(_header, names) if in_columns else ["Scores / thresholds"]:
+        table.add_column(header, no_wrap=True)
+    table.add_column("Time", justify="right", no_wrap=True)
+    for case in result.cases:
+        metrics = {metric.metric_name: metric for metric in case.metrics}
+        scores = [_score(signs, metrics[name]) for name in names if name in metrics]
+        if not in_columns:
+            labelled = [
+                Text(" ").join((score, plain(name))) for name, score in zip(names, scores, strict=True)
+            ]
+            scores = [Text("\n").join(labelled)]
+        seconds = sum(run.seconds for run in case.runs)
+        table.add_row(
+            plain(case.eval_id),
+            Text(case.verdict.value, STYLES[case.verdict]),
+            *([_runs(case)] if repeated else []),
+            *scores,
+            duration(seconds),
+        )
+    return table
+
+
+def _header(name: str) -> str:
+    """A metric's name over two lines where it is long."""
+    words = name.split("_")
+    if len(name) <= _NARROW or len(words) < 2:
+        return name
+    half = min(
+        range(1, len(words)), key=lambda i: max(len("_".join(words[:i])) + 1, len("_".join(words[i:])))
+    )
+    return "_".join(words[:half]) + "_\n" + "_".join(words[half:])
+
+
+_NARROW = 14
+
+
+def _column_width(name: str) -> int:
+    return max(13, *(len(line) for line in _header(name).splitlines()))
+
+
+def _score(signs: dict[EvalStatus, str], metric: CaseMetric) -> Text:
+    return Text(
+        f"{signs[metric.status]} {against(metric.score, metric.threshold)}", style=STYLES[metric.status]
+    )
+
+
+def _runs(case: CaseResult) -> Text:
+    text = Text(f"{case.passed}/{case.scored}")
+    if case.crashed:
+        text.append(f" +{case.crashed} crashed", "red")
+    if case.flaky:
+        text.append(" FLAKY", "magenta")
+    return text
+
+
+def _totals_line(totals: Totals) -> Text:
+    parts = [
+        Text(count(totals.cases, "case") + ": "),
+        Text(f"{totals.passed} passed", STYLES[EvalStatus.PASSED] if totals.passed else "dim"),
+        Text(", "),
+        Text(f"{totals.failed} failed", STYLES[EvalStatus.FAILED] if totals.failed else "dim"),
+        Text(", "),
+        Text(
+            f"{totals.not_evaluated} not evaluated",
+            STYLES[EvalStatus.NOT_EVALUATED] if totals.not_evaluated else "dim",
+        ),
+    ]
+    if totals.flaky:
+        parts += [Text(", "), Text(f"{totals.flaky} flaky", "magenta")]
+    tail = f"  ({duration(totals.duration_seconds)}"
+    if totals.tokens["total"]:
+        tail += f", {totals.tokens['total']} tokens"
+    return Text.assemble(*parts, Text(tail + ")", "dim"))
+
+
+def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
+    """For each case that did not pass: what was expected, and what happened."""
+    failed = {case.eval_id: case for case in result.cases if case.verdict is not EvalStatus.PASSED}
+    first: dict[str, RunRecord] = {}
+    for record in records:
+        if record.eval_id in failed:
+            kept = first.get(record.eval_id)
+            if kept is None or _tells_more(record, kept):
+                first[record.eval_id] = record
+    for eval_id, case in failed.items():
+        console.print()
+        console.print(_failure(console, case, first.get(eval_id)))
+
+
+def _tells_more(record: RunRecord, than: RunRecord) -> bool:
+    """The run to show of a case: the earliest that did not pass."""
+
+    def rank(run: RunRecord) -> tuple[bool, int]:
+        passed = run.status is RunStatus.COMPLETED and all(
+            metric.status in (EvalStatus.PASSED, EvalStatus.INFORMATIONAL) for metric in run.metrics
+        )
+        return passed, run.run_index
+
+    return rank(record) < rank(than)
+
+
+def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> RenderableType:
+    signs = marks(console)
+    title = Text.assemble(
+        (f"{signs[case.verdict]} ", STYLES[case.verdict]),
+        (printable(case.eval_id), "bold"),
+        ("  " + case.verdict.value, STYLES[case.verdict]),
+    )
+    if record and case.attempts > 1:
+        title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
+    lines: list[RenderableType] = [title]
+    lines += [Padding(_crash(crash), (0, 0, 0, 2)) for crash in _crashes(case)]
+    for metric in case.metrics:
+        if metric.status is EvalStatus.NOT_EVALUATED and not (case.crashed and not metric.scored):
+            lines.append(Padding(plain(f"{metric.metric_name}: {metric.reason}", "yellow"), (0, 0, 0, 2)))
+    if case.required_pass_rate is not None and (case.pass_rate or 0) < case.required_pass_rate:
+        lines.append(
+            Padding(
+                Text(
+                    f"all metrics together passed in {case.passed} of {case.scored} runs, "
+                    f"{number(case.required_pass_rate)} of them is required",
+                    "red",
+                ),
+                (0, 0, 0, 2),
+            )
+        )
+    if record and record.status is RunStatus.COMPLETED:
+        for failed in record.metrics:
+            if failed.status is EvalStatus.FAILED:
+                lines += [Padding(block, (0, 0, 0, 2)) for block in _failed_metric(failed, record)]
+    return Group(*lines)
+
+
+def _crashes(case: CaseResult) -> Iterator[str]:
+    for run in case.runs:
+        if run.error:
+            which = f"run {run.run_index + 1} crashed: " if case.attempts > 1 else "the run crashed: "
+            yield f"{which}{run.error.type}: {run.error.message}"
+
+
+def _crash(text: str) -> Text:
+    return plain(text, "red")
+
+
+def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
+    yield plain(f"{metric.metric_name}  {against(metric.score, metric.threshold)}", "red")
+    expected = record.expected or []
+    wrong = [index for index, turn in enumerate(metric.per_invocation) if turn.status is EvalStatus.FAILED]
+    for index in wrong[:MAX_LISTED_TURNS]:
+        actual = record.invocations[index]
+        wanted = expected[index] if index < len(expected) else None
+        yield Padding(_turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2))
+        if wanted is not None:
+            yield Padding(_side_by_side(metric.metric_name, wanted, actual), (0, 0, 0, 4))
+    if len(wrong) > MAX_LISTED_TURNS:
+        yield Padding(Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"), (0, 0, 0, 2))
+
+
+def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
+    asked = " ".join(content_text(actual.user_content).split())
+    if len(asked) > 50:
+        asked = asked[:47] + "..."
+    return plain(f'turn {index + 1} "{asked}"  {number(score)}', "dim")
+
+
+def _side_by_side(metric_name: str, expected: ExpectedTurn, actual: Invocation) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+    table.add_column("")
+    table.add_column("expected", overflow="fold", ratio=1)
+    table.add_column("actual", overflow="fold", ratio=1)
+    if metric_name == "tool_trajectory_avg_score":
+        _call_rows(table, expected, actual)
+    else:
+        table.add_row("", _said(expected), _said(actual))
+    return table
+
+
+def _said(invocation: Invocation | ExpectedTurn) -> Text:
+    said = content_text(invocation.final_response)
+    return plain(said) if said else Text("(no final text)", "dim")
+
+
+def _call_rows(table: Table, expected: ExpectedTurn, actual: Invocation) -> None:
+    """Tool calls one argument a line, side by side; the first line that differs is marked."""
+    left = [line for call in get_all_tool_calls(expected.intermediate_data) for line in call_lines(call)]
+    right = [line for call in get_all_tool_calls(actual.intermediate_data) for line in call_lines(call)]
+    differs = False
+    for index in range(max(len(left), len(right), 1)):
+        one = left[index] if index < len(left) else None
+        other = right[index] if index < len(right) else None
+        first = not differs and one != other
+        differs = differs or first
+        style = "red" if first else ""
+        table.add_row(
+            Text(">" if first else "", "red"), _cell(one, not left, style), _cell(other, not right, style)
+        )
+
+
+def _cell(line: str | None, empty: bool, style: str) -> Text:
+    if line is None:
+        return Text("(no tool calls)", "dim") if empty else Text("")
+    return plain(line, style)
+
+
+def print_details(console: Console, records: Iterable[RunRecord]) -> None:
+    """Every turn of every run."""
+    for record in sorted(records, key=lambda record: (record.eval_id, record.run_index)):
+        console.print()
+        console.print(
+            Text.assemble(
+                (printable(record.eval_id), "bold"),
+                f"  run {record.run_index + 1}  {record.status.value}  {duration(record.seconds)}",
+            )
+        )
+        for index, invocation in enumerate(record.invocations):
+            console.print(Padding(_turn(index, invocation, record), (0, 0, 0, 2)))
+        for metric in record.metrics:
+            told = metric.error and metric.error.traceback
+            if told:
+                console.print(Padding(plain(told.rstrip(), "yellow"), (0, 0, 0, 2)))
+        if record.error:
+            told = record.error.traceback or f"{record.error.type}: {record.error.message}"
+            console.print(Padding(plain(told.rstrip(), "red"), (0, 0, 0, 2)))
+
+
+def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
+    lines: list[RenderableType] = [
+        Text.assemble((f"{index + 1}. user: ", "bold"), plain(content_text(invocation.user_content)))
+    ]
+    lines += [
+        Text.assemble("   call: ", plain(call_text(call)))
+        for call in get_all_tool_calls(invocation.intermediate_data)
+    ]
+    lines.append(Text.assemble("   agent: ", _said(invocation)))
+    scores = [
+        f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
+        for metric in record.metrics
+        if index < len(metric.per_invocation) and metric.per_invocation[index].score is not None
+    ]
+    if scores:
+        lines.append(plain("   " + ", ".join(scores), "dim"))
+    return Group(*lines)
+
+
+def print_totals(console: Console, results: Sequence[EvalResult]) -> None:
+    """One line over all eval sets."""
+    every = [result.totals for result in results]
+    verdicts = {
+        "passed": sum(one.passed for one in every),
+        "failed": sum(one.failed for one in every),
+        "not evaluated": sum(one.not_evaluated for one in every),
+    }
+    said = ", ".join(f"{amount} {what}" for what, amount in verdicts.items())
+    console.print(
+        f"{count(len(every), 'eval set')}, {count(sum(one.cases for one in every), 'case')}: {said}"
+    )

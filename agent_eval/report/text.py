@@ -1,0 +1,94 @@
+"""Texts and numbers as people read them, safe for a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agent_eval.schema.trace import Content, FunctionCall
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """`text` with control codes and marks that turn the writing direction spelled out.
+
+    What agents, judges and files say must not move the cursor, colour the terminal or hide.
+    """
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A score: two digits, more where two would hide that it misses its threshold; `-` for none."""
+    if value is None:
+        return "-"
+    if value != 0 and abs(value) < 10 ** -(digits + 1):
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"
+
+
+def against(score: float | None, threshold: float | None) -> str:
+    """A score and its threshold: `0.93 / 0.80`."""
+    if threshold is None:
+        return number(score)
+    digits = 2
+    while score is not None and score != threshold and digits < 6:
+        if number(score, digits) != number(threshold, digits):
+            break
+        digits += 1
+    return f"{number(score, digits)} / {number(threshold)}"
+
+
+def duration(seconds: float) -> str:
+    """`12 ms`, `3.4 s`, `2 min 05 s`, `1 h 03 min`."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{amount} {one if amount == 1 else many or one + 's'}"
+
+
+def content_text(content: Content | None) -> str:
+    """What a content says; parts that are no text are named."""
+    if content is None:
+        return ""
+    said = []
+    for part in content.parts or []:
+        if part.thought:
+            continue
+        if part.text:
+            said.append(part.text)
+        elif part.inline_data:
+            said.append(f"[{part.inline_data.mime_type or 'data'}]")
+        elif part.file_data:
+            said.append(f"[{part.file_data.file_uri or 'file'}]")
+        elif part.executable_code:
+            said.append(f"[code] {part.executable_code.code or ''}")
+    return "\n".join(said)
+
+
+def call_lines(call: FunctionCall) -> list[str]:
+    """A tool call, its name first and then one argument a line."""
+    return [call.name or "(no name)", *(f"  {key}: {value}" for key, value in _argument_texts(call.args))]
+
+
+def call_text(call: FunctionCall) -> str:
+    """A tool call on one line: `look_up(order_id="A1")`."""
+    return f"{call.name}({', '.join(f'{key}={value}' for key, value in _argument_texts(call.args))})"
+
+
+def _argument_texts(args: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    return [(key, as_json(value)) for key, value in sorted((args or {}).items())]
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON on one line, in its own script."""
+    return json.dumps(value, ensure_ascii=False, default=str)

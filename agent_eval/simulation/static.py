@@ -1,0 +1,20 @@
+"""The user of a fixed conversation: says what the eval case has, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_eval.schema.trace import Content, Invocation
+
+
+class StaticPlayer:
+    """Replays the user turns of a conversation."""
+
+    def __init__(self, conversation: Sequence[Invocation]) -> None:
+        self._conversation = conversation
+
+    async def next_message(self, history: list[Invocation]) -> Content | None:
+        """The next turn of the case, None after the last."""
+        if len(history) >= len(self._conversation):
+            return None
+        return self._conversation[len(history)].user_content

@@ -1,0 +1,86 @@
+"""The journal: one run record a line, appended the moment the run is done.
+
+Each record is handed to the operating system at once and synced to disk within a second, so a
+killed process loses nothing that had finished, and a power cut a second at most.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import ValidationError
+
+from agent_eval import serde
+from agent_eval.schema.result import RunRecord
+
+SUFFIX = ".runs.jsonl"
+SYNC_SECONDS = 1.0
+
+
+class Journal:
+    """A new journal file, open for appending."""
+
+    def __init__(self, path: Path) -> None:
+        """Creates the file.
+
+        Raises:
+            FileExistsError: another evaluation has it.
+        """
+        self.path = path
+        self._file = path.open("xb", buffering=0)
+        self._dirty = threading.Event()
+        self._closed = threading.Event()
+        self._syncer = threading.Thread(target=self._sync_while_open, daemon=True)
+        self._syncer.start()
+
+    def append(self, record: RunRecord) -> None:
+        """Writes one record.
+
+        Raises:
+            OSError: the disk takes no more; what was written before is safe.
+        """
+        line = serde.model_to_json(record, compact=True) + b"\n"
+        while line:
+            line = line[self._file.write(line) :]
+        self._dirty.set()
+
+    def _sync_while_open(self) -> None:
+        while not self._closed.wait(SYNC_SECONDS):
+            self._sync()
+
+    def _sync(self) -> None:
+        if self._dirty.is_set():
+            self._dirty.clear()
+            os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed.set()
+        self._syncer.join()
+        self._sync()
+        self._file.close()
+
+
+def read_journal(path: Path) -> Iterator[RunRecord]:
+    """The records of a journal, in the order in which runs finished. A torn last line is skipped.
+
+    Raises:
+        ValueError: a line that is no run record.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return  # the process was killed while it wrote this one
+            try:
+                yield RunRecord.model_validate_json(line)
+            except ValidationError as error:
+                raise ValueError(f"{path}:{number}: not a run record: {error}") from None
