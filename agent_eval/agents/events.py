@@ -134,7 +134,7 @@ def _ends_answer(event: Event) -> bool:
     parts = event.parts
     if not parts or all(_is_thought(part) for part in parts):
         return False
-    if event.actions.skip_summarization or event.long_running_tool_ids:
+    if (event.actions and event.actions.skip_summarization) or event.long_running_tool_ids:
         return True
     calls = any(part.function_call for part in parts)
     if event.partial or calls:

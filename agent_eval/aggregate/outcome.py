@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent_eval.schema.result import MetricResult, RunError, RunRecord, RunStatus
 from agent_eval.schema.trace import EvalStatus
@@ -78,14 +79,19 @@ def outcome_of(record: RunRecord) -> RunOutcome:
 
 
 def _metric_outcome(metric: MetricResult) -> MetricOutcome:
-    return MetricOutcome(
-        name=metric.metric_name,
-        status=metric.status,
-        score=metric.score,
-        threshold=metric.threshold,
-        turn_scores=tuple(turn.score for turn in metric.per_invocation if turn.score is not None),
-        reason=metric.reason,
+    turns = () if metric.status is EvalStatus.INFORMATIONAL else metric.per_invocation
+    return _shared_outcome(
+        metric.metric_name,
+        metric.status,
+        metric.score,
+        metric.threshold,
+        tuple(turn.score for turn in turns if turn.score is not None),
+        metric.reason,
     )
+
+
+_shared_outcome = lru_cache(maxsize=4096)(MetricOutcome)
+"""Runs that scored alike share one object: most of many thousand do."""
 
 
 def _sum_over_turns(metric: MetricResult | None, key: str) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from agent_eval.aggregate.cross_run import gating_metric, informational_metric
-from agent_eval.aggregate.outcome import RunOutcome
+from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
 from agent_eval.aggregate.statistics import pass_at_k, pass_hat_k, wilson_interval
 from agent_eval.schema.config import INFORMATIONAL_METRICS, EvalConfig
 from agent_eval.schema.result import CaseResult, RunScore, RunSummary, Totals
@@ -51,8 +52,8 @@ def case_result(
         crashed=crashed,
         pass_rate=passed / scored if scored else None,
         interval=wilson_interval(passed, scored),
-        pass_at_k=pass_at_k(passed, scored, multi.num_runs),
-        pass_hat_k=pass_hat_k(passed, scored, multi.num_runs),
+        pass_at_k=pass_at_k(passed, scored, multi.num_runs) if multi.num_runs > 1 else None,
+        pass_hat_k=pass_hat_k(passed, scored, multi.num_runs) if multi.num_runs > 1 else None,
         required_pass_rate=multi.cross_run_criteria,
         metrics=gating + informational,
         runs=[_run_summary(run) for run in runs],
@@ -71,12 +72,14 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         status=run.status,
         error=run.error,
         seconds=round(run.seconds, 6),
-        metrics={
-            metric.name: RunScore(score=metric.score, status=metric.status)
-            for metric in run.metrics
-            if metric.gates
-        },
+        metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )
+
+
+@lru_cache(maxsize=4096)
+def _run_scores(metrics: tuple[MetricOutcome, ...]) -> dict[str, RunScore]:
+    """The scores of a run; runs that scored alike share them."""
+    return {metric.name: RunScore(score=metric.score, status=metric.status) for metric in metrics}
 
 
 def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, output_tokens: int) -> Totals:

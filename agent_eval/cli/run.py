@@ -127,8 +127,13 @@ def _run(evaluation: Evaluation, view: View, out: Output) -> ExitCode:
             out.note(line)
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
+    finished: list[Finished] = []
+
+    async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
+        finished.extend(await evaluate(evaluation, progress))
+
     with _progress(evaluation, view, out) as progress:
-        finished = asyncio.run(evaluate(evaluation, progress))
+        asyncio.run(main())
     code = exit_code(finished)
     if view.json:
         out.json(_document(finished, code))

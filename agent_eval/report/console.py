@@ -39,6 +39,9 @@ STYLES = {
     EvalStatus.INFORMATIONAL: "dim",
 }
 
+MAX_ROWS = 200
+"""A longer result lists only the cases that did not pass or are flaky."""
+
 MAX_LISTED_TURNS = 3
 """Turns of a failed metric that are set out side by side; the others are counted."""
 
@@ -74,6 +77,9 @@ def print_result(console: Console, result: EvalResult) -> None:
         Text.assemble((printable(result.eval_set.eval_set_id), "bold"), f"  agent {result.agent.name}")
     )
     console.print(_table(console, result))
+    hidden = len(result.cases) - len(_listed(result))
+    if hidden:
+        console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
 
 
@@ -92,7 +98,7 @@ def _table(console: Console, result: EvalResult) -> Table:
     for header in map(_header, names) if in_columns else ["Scores / thresholds"]:
         table.add_column(header, no_wrap=True)
     table.add_column("Time", justify="right", no_wrap=True)
-    for case in result.cases:
+    for case in _listed(result):
         metrics = {metric.metric_name: metric for metric in case.metrics}
         scores = [_score(signs, metrics[name]) for name in names if name in metrics]
         if not in_columns:
@@ -109,6 +115,13 @@ def _table(console: Console, result: EvalResult) -> Table:
             duration(seconds),
         )
     return table
+
+
+def _listed(result: EvalResult) -> list[CaseResult]:
+    """The cases with a row: all of them, or in a long result those that want looking at."""
+    if len(result.cases) <= MAX_ROWS:
+        return result.cases
+    return [case for case in result.cases if case.verdict is not EvalStatus.PASSED or case.flaky]
 
 
 def _header(name: str) -> str:

@@ -19,6 +19,7 @@ class Value(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         protected_namespaces=(),
+        defer_build=True,
         ser_json_bytes="base64",
         val_json_bytes="base64",
     )

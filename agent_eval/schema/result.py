@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -113,15 +114,17 @@ class RunError(Value):
     message: str
 
 
-class RunScore(Value):
+@dataclass(frozen=True, slots=True)
+class RunScore:
     """One metric of one run, in the summary."""
 
     score: float | None
     status: EvalStatus
 
 
-class RunSummary(Value):
-    """One run, in the summary."""
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run, in the summary. A plain dataclass, as there are as many as runs."""
 
     run_index: int
     status: RunStatus
@@ -183,13 +186,20 @@ class CaseResult(Value):
     """`passed` / `scored`; None when no run was scored."""
     interval: Interval95 | None = None
     pass_at_k: float | None = None
-    """Chance that at least one of k runs passes, k being the number of runs."""
+    """Chance that at least one of k runs passes, k being the number of runs, if more than one."""
     pass_hat_k: float | None = None
     """Chance that all of k runs pass."""
     required_pass_rate: float | None = None
-    """What `cross_run_criteria` asks of `pass_rate`."""
+    """What `cross_run_criteria` asks of `pass_rate`, if it does."""
     metrics: list[CaseMetric]
     runs: list[RunSummary]
+
+    @model_serializer(mode="wrap")
+    def _without_what_one_run_lacks(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that only repeated runs have are written only there."""
+        data: dict[str, Any] = serialize(self)
+        repeated = ("pass_at_k", "pass_hat_k", "required_pass_rate")
+        return {key: value for key, value in data.items() if value is not None or key not in repeated}
 
 
 class EvalSetRef(Value):

@@ -173,7 +173,7 @@ class Event(Value):
     interrupted: bool | None = None
     error_code: str | None = None
     error_message: str | None = None
-    actions: EventActions = EventActions()
+    actions: EventActions | None = None
     long_running_tool_ids: frozenset[str] | None = None
     branch: str | None = None
     grounding_metadata: GroundingMetadata | None = None
