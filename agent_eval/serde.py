@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -97,19 +98,37 @@ def from_yaml(text: str) -> Any:
         raise DocumentError(f"not YAML: {reason}", mark.line + 1 if mark else None) from None
 
 
-def line_of(text: str, path: Path) -> int | None:
-    """The 1-based line where `path` (or its nearest parent in the document) stands, if it can be told.
+def line_of(text: str, path: Path, *, yaml: bool = False) -> int | None:
+    """The 1-based line where `path`, or its nearest parent in the document, stands.
 
-    JSON is read as YAML here, which keeps positions: this runs only when an error is reported.
+    None if that cannot be told. Positions are looked for only when an error is reported, so that
+    reading a good document keeps none.
     """
-    node = _positions(text)
+    if len(text) > LINE_LOOKUP_LIMIT:
+        return None
+    if yaml:
+        return _yaml_line(text, path)
+    try:
+        position = _json_position(text, path)
+    except (ValueError, IndexError):
+        return None  # no JSON: its error has a line of its own
+    return text.count("\n", 0, position) + 1
+
+
+def _yaml_line(text: str, path: Path) -> int | None:
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
     if node is None:
         return None
     line: int = node.start_mark.line
     for step in path:
-        if node.id == "mapping":
+        if isinstance(node, yaml.MappingNode):
             found = [(key, value) for key, value in node.value if key.value == step]
-        elif node.id == "sequence" and isinstance(step, int) and step < len(node.value):
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             found = [(node.value[step], node.value[step])]
         else:
             found = []
@@ -120,17 +139,57 @@ def line_of(text: str, path: Path) -> int | None:
     return line + 1
 
 
-@lru_cache(maxsize=1)
-def _positions(text: str) -> Any:
-    """The nodes of a document with their positions, None if it is too long or not to be read so."""
-    import yaml
+_STRINGS = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCALAR = re.compile(r"[^\s,\]}]+")
+_BRACKET_OR_STRING = re.compile(r'["{}\[\]]')
 
-    if len(text) > LINE_LOOKUP_LIMIT:
-        return None
-    try:
-        return yaml.compose(text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
+
+def _json_position(text: str, path: Path, start: int = 0) -> int:
+    """Where the value at `path` (or the key before it) begins in valid JSON."""
+    start = position = _skip_space(text, start)
+    if not path or text[position] not in "{[":
+        return position
+    is_object = text[position] == "{"
+    index, found = 0, -1
+    position = _skip_space(text, position + 1)
+    while text[position] not in "}]":
+        begin, step = position, index
+        if is_object:
+            key, position = _STRINGS.raw_decode(text, position)
+            position = _skip_space(text, _skip_space(text, position) + 1)
+            step = key
+        if step == path[0]:  # of a repeated key the last one counts, as when parsing
+            found = begin if len(path) == 1 else _json_position(text, path[1:], position)
+        position = _skip_space(text, _skip_value(text, position))
+        if text[position] == ",":
+            position = _skip_space(text, position + 1)
+        index += 1
+    return start if found < 0 else found
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def _skip_value(text: str, position: int) -> int:
+    """The position behind the value that begins at `position`."""
+    if text[position] not in '"{[':
+        found = _SCALAR.match(text, position)
+        return found.end() if found else position + 1
+    depth = 0
+    while True:
+        bracket = _BRACKET_OR_STRING.search(text, position)
+        if bracket is None:
+            raise ValueError("not closed")
+        position = bracket.end()
+        if bracket[0] == '"':
+            position = _STRINGS.raw_decode(text, bracket.start())[1]
+        else:
+            depth += 1 if bracket[0] in "{[" else -1
+        if depth == 0:
+            return position
 
 
 def path_text(path: Path) -> str:

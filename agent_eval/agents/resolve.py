@@ -16,7 +16,7 @@ from typing import Any
 
 from agent_eval.agents.base import Agent
 from agent_eval.agents.python import PythonAgent, PythonCallable
-from agent_eval.errors import AgentError, Problem
+from agent_eval.errors import AgentError, Problem, did_you_mean
 
 ATTRIBUTES = ("root_agent", "agent", "get_agent_async")
 
@@ -34,11 +34,14 @@ def resolve_agent(reference: str) -> Agent:
         name = path.stem if path.is_file() else path.resolve().name
         return _agent_of(module, None, name, reference)
     module_name, _, attribute = reference.partition(":")
-    if not all(part.isidentifier() for part in module_name.split(".")):
+    is_name = all(part.isidentifier() for part in module_name.split("."))
+    if not is_name or reference.endswith(".py"):
+        known = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise AgentError(
             Problem(
                 f"there is no agent `{reference}`",
-                hint="name an agent's folder, its .py file, or `package.module:attribute`",
+                hint=did_you_mean(path.name, known)
+                or "name an agent's folder, its .py file, or `package.module:attribute`",
             )
         )
     module = _import(module_name, reference)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent_eval import serde
 from agent_eval.inputs import documents
 from agent_eval.schema import config as schema
 from agent_eval.schema.config import DEFAULT_CONFIG, EvalConfig
@@ -24,6 +23,8 @@ _MODELS = (
     schema.CodeConfig,
     schema.LlmBackedSimulatorConfig,
     schema.LiveModelConfig,
+    schema.MultiRunConfig,
+    schema.CrossRunScoring,
 )
 
 
@@ -61,6 +62,8 @@ def parse_config(data: bytes, file: str) -> EvalConfig:
     text = documents.decode(data, file)
     document = documents.parse(text, file)
     try:
-        return EvalConfig.model_validate_json(serde.to_json(document) if documents.is_yaml(file) else text)
+        if documents.is_yaml(file):
+            return EvalConfig.model_validate(document)
+        return EvalConfig.model_validate_json(text)
     except ValidationError as error:
         raise documents.invalid(error, _MODELS, text, document, file) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -160,7 +161,9 @@ def _problem(
         message = detail["msg"]
     else:
         message = f"{_EXPECTED.get(kind, detail['msg'])}, got {short(given)}"
-    return Problem(message, file, serde.path_text(path) or None, serde.line_of(text, path), hint)
+    return Problem(
+        message, file, serde.path_text(path) or None, serde.line_of(text, path, yaml=is_yaml(file)), hint
+    )
 
 
 def _path_in(document: Any, loc: tuple[int | str, ...], *, missing: bool) -> list[int | str]:
@@ -176,7 +179,7 @@ def _path_in(document: Any, loc: tuple[int | str, ...], *, missing: bool) -> lis
             path.append(step)
             node = node[step]
         elif missing and index == len(loc) - 1:
-            path.append(snake_case(str(step)))
+            path.append(step if isinstance(step, int) else snake_case(step))
     return path
 
 
@@ -210,5 +213,6 @@ def _misspelled(given: object, wanted: tuple[str, ...]) -> str | None:
 
 def short(value: object) -> str:
     """A value as JSON, cut to a line."""
-    text = serde.to_json(value).decode()
+    infinite = isinstance(value, float) and not math.isfinite(value)  # which JSON would call null
+    text = str(value) if infinite else serde.to_json(value).decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -18,7 +18,10 @@ from agent_eval.schema.trace import Content, FunctionCall, IntermediateData, Inv
 
 def is_case_list(document: list[Any]) -> bool:
     """Whether a list is in an old form rather than a bare list of current cases."""
-    return not any(isinstance(item, dict) and {"eval_id", "evalId"} & item.keys() for item in document)
+    return not any(
+        isinstance(item, dict) and {"eval_id", "evalId"} & item.keys() and "data" not in item
+        for item in document
+    )
 
 
 def convert(document: list[Any], eval_set_id: str, text: str, file: str) -> EvalSet:
@@ -121,8 +124,8 @@ class _Reader:
                 self._missing(key, fields, at)
             return []
         value = fields[key]
-        if isinstance(value, list):
-            return value
+        if isinstance(value, list) or value in ({}, ""):  # ADK walks over whatever is there
+            return list(value)
         self._note(f"expected a list, got {short(value)}", (*at, key))
         return []
 

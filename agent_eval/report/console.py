@@ -213,10 +213,12 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
     if record and case.attempts > 1:
         title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
     lines: list[RenderableType] = [title]
-    lines += [Padding(_crash(crash), (0, 0, 0, 2)) for crash in _crashes(case)]
+    lines += [Padding(_crash(crash), (0, 0, 0, 2), expand=False) for crash in _crashes(case)]
     for metric in case.metrics:
         if metric.status is EvalStatus.NOT_EVALUATED and not (case.crashed and not metric.scored):
-            lines.append(Padding(plain(f"{metric.metric_name}: {metric.reason}", "yellow"), (0, 0, 0, 2)))
+            lines.append(
+                Padding(plain(f"{metric.metric_name}: {metric.reason}", "yellow"), (0, 0, 0, 2), expand=False)
+            )
     if case.required_pass_rate is not None and (case.pass_rate or 0) < case.required_pass_rate:
         lines.append(
             Padding(
@@ -231,7 +233,9 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
     if record and record.status is RunStatus.COMPLETED:
         for failed in record.metrics:
             if failed.status is EvalStatus.FAILED:
-                lines += [Padding(block, (0, 0, 0, 2)) for block in _failed_metric(failed, record)]
+                lines += [
+                    Padding(block, (0, 0, 0, 2), expand=False) for block in _failed_metric(failed, record)
+                ]
     return Group(*lines)
 
 
@@ -253,11 +257,17 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
     for index in wrong[:MAX_LISTED_TURNS]:
         actual = record.invocations[index]
         wanted = expected[index] if index < len(expected) else None
-        yield Padding(_turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2))
+        yield Padding(
+            _turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2), expand=False
+        )
         if wanted is not None:
-            yield Padding(_side_by_side(metric.metric_name, wanted, actual), (0, 0, 0, 4))
+            yield Padding(_side_by_side(metric.metric_name, wanted, actual), (0, 0, 0, 4), expand=False)
     if len(wrong) > MAX_LISTED_TURNS:
-        yield Padding(Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"), (0, 0, 0, 2))
+        yield Padding(
+            Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"),
+            (0, 0, 0, 2),
+            expand=False,
+        )
 
 
 def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
@@ -296,11 +306,13 @@ def _call_rows(table: Table, expected: ExpectedTurn, actual: Invocation) -> None
         differs = differs or first
         style = "red" if first else ""
         table.add_row(
-            Text(">" if first else "", "red"), _cell(one, not left, style), _cell(other, not right, style)
+            Text(">" if first else "", "red"),
+            _cell(one, style, empty=not left and index == 0),
+            _cell(other, style, empty=not right and index == 0),
         )
 
 
-def _cell(line: str | None, empty: bool, style: str) -> Text:
+def _cell(line: str | None, style: str, *, empty: bool) -> Text:
     if line is None:
         return Text("(no tool calls)", "dim") if empty else Text("")
     return plain(line, style)
@@ -317,14 +329,14 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
             )
         )
         for index, invocation in enumerate(record.invocations):
-            console.print(Padding(_turn(index, invocation, record), (0, 0, 0, 2)))
+            console.print(Padding(_turn(index, invocation, record), (0, 0, 0, 2), expand=False))
         for metric in record.metrics:
             told = metric.error and metric.error.traceback
             if told:
-                console.print(Padding(plain(told.rstrip(), "yellow"), (0, 0, 0, 2)))
+                console.print(Padding(plain(told.rstrip(), "yellow"), (0, 0, 0, 2), expand=False))
         if record.error:
             told = record.error.traceback or f"{record.error.type}: {record.error.message}"
-            console.print(Padding(plain(told.rstrip(), "red"), (0, 0, 0, 2)))
+            console.print(Padding(plain(told.rstrip(), "red"), (0, 0, 0, 2), expand=False))
 
 
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:

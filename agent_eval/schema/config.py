@@ -283,7 +283,7 @@ def _pass_rate(value: object) -> object:
             return value["pass_rate"]
         if value.get("method") == CrossRunMethod.PASS_RATE and value.keys() == {"method", "threshold"}:
             return value["threshold"]
-        raise PydanticCustomError("pass_rate_form", 'expected `{{"pass_rate": <share of runs>}}`')
+        raise PydanticCustomError("pass_rate_form", "expected an object with `pass_rate` alone, or a number")
     return value
 
 

@@ -1,0 +1,85 @@
+"""Documents in and out: lines of places in a document, JSON that is strict and exact."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_eval import serde
+
+keys = st.text(max_size=8)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+
+
+def lines_as_written(value: Any) -> tuple[str, list[int]]:
+    """The value as indented JSON, and the line of each place in the order of `places`."""
+    lines: list[str] = [""]
+    found: list[int] = []
+
+    def write(item: Any) -> None:
+        is_object = isinstance(item, dict)
+        if not isinstance(item, dict | list):
+            lines[-1] += json.dumps(item)
+            return
+        lines[-1] += "{" if is_object else "["
+        for number, key in enumerate(item):
+            lines.append(json.dumps(key) + ":" if is_object else "")
+            found.append(len(lines))
+            write(item[key] if is_object else item[number])
+            lines[-1] += "," if number < len(item) - 1 else ""
+        lines.append("}" if is_object else "]")
+
+    found.append(1)
+    write(value)
+    return "\n".join(lines), found
+
+
+@given(values)
+def test_line_of_every_place_in_a_document(value: Any) -> None:
+    text, lines = lines_as_written(value)
+    assert [serde.line_of(text, place) for place in places(value)] == lines
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        pytest.param(["b"], 2, id="a key"),
+        pytest.param(["b", 1, "c"], 3, id="a key in a list"),
+        pytest.param(["b", 1, "zz"], 3, id="a key that is not there: its parent"),
+        pytest.param(["b", 9], 2, id="an item that is not there"),
+        pytest.param(["zz"], 1, id="nothing like it"),
+    ],
+)
+def test_line_of_a_place_among_awkward_characters(path: list[str | int], line: int) -> None:
+    text = '{"a": "\\ud83d\\ude00\u2028\x7f {[",\n"b": [1,\n {"c": "x}]"}],\n"d": {}}'
+    assert serde.line_of(text, path) == line
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e400", '{"a": 1,}', '"\\ud800"', "[" * 5000])
+def test_json_that_is_not_strict_is_refused(text: str) -> None:
+    with pytest.raises(serde.DocumentError, match="not JSON"):
+        serde.from_json(text)
+
+
+def test_integers_of_any_size_are_exact() -> None:
+    assert serde.from_json("123456789012345678901234567890") == 123456789012345678901234567890
+
+
+@given(
+    st.recursive(st.text(st.characters()) | st.integers() | st.floats() | st.binary(), st.lists, max_leaves=5)
+)
+def test_whatever_an_agent_leaves_behind_is_written_as_json(value: Any) -> None:
+    json.loads(serde.to_json(value))
