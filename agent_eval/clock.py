@@ -29,6 +29,11 @@ def new_id(length: int = 8) -> str:
     return secrets.token_hex((length + 1) // 2)[:length]
 
 
+def jittered(seconds: float) -> float:
+    """A wait of about `seconds`: from half to one and a half of it, so that waiters spread out."""
+    return seconds * (0.5 + secrets.randbelow(1_000_001) / 1_000_000)
+
+
 def derive_seed(seed: int, eval_id: str, run_index: int) -> int:
     """The seed of one run: the same inputs give the same 63-bit number on every machine."""
     digest = hashlib.sha256(f"{seed}\0{eval_id}\0{run_index}".encode()).digest()

@@ -1,211 +1,41 @@
-"""The whole flow on one page: inputs -> plan -> runs -> records -> verdicts -> summary."""
+"""The whole flow on one page: prepared eval sets -> runs -> records -> verdicts -> summaries."""
 
 from __future__ import annotations
 
 import hashlib
-import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_eval import clock, serde
 from agent_eval.agents.base import Agent
-from agent_eval.agents.resolve import resolve_agent
 from agent_eval.aggregate import verdict
+from agent_eval.aggregate.decision import has_failed_for_good
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
+from agent_eval.aggregate.verdict import Stop
+from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import execute
 from agent_eval.engine.scheduler import run_all
-from agent_eval.errors import InputError, Problem
-from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
-from agent_eval.inputs.discovery import (
-    Found,
-    find_agent,
-    find_config,
-    select_cases,
-    selected_eval_sets,
-)
-from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
-from agent_eval.inputs.project import Project, find_project
-from agent_eval.inputs.selectors import Selector
-from agent_eval.metrics.registry import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.plan import PlannedCase, RunSpec, plan_runs
-from agent_eval.schema.evalset import EvalCase
+from agent_eval.plan import RunSpec, plan_runs
+from agent_eval.preparation import Evaluation, Options, PlannedSet
 from agent_eval.schema.result import (
     AgentRef,
+    CaseResult,
     ConfigRef,
     EvalResult,
     EvalSetRef,
     Provenance,
     RunRecord,
 )
+from agent_eval.schema.trace import EvalStatus
 from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to evaluate, and how."""
-
-    agent: str | None = None
-    eval_sets: tuple[str, ...] = ()
-    """Paths, or `PATH:case1,case2`."""
-    all: bool = False
-    """Every eval set of the project."""
-    config: str | None = None
-    num_runs: int | None = None
-    """Overrides the config."""
-    parallelism: int = 4
-    timeout: float | None = 300.0
-    """Seconds a run may take."""
-    seed: int | None = None
-    output: str | None = None
-    """Folder for results; `.agent_eval/results` if not given."""
-    command: str = "agent-eval"
-    """The command line, for the record."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedSet:
-    """One eval set, ready to run: everything that can be checked has been."""
-
-    loaded: LoadedEvalSet
-    cases: tuple[PlannedCase, ...]
-    config: LoadedConfig
-    config_why: str
-    metrics: tuple[ConfiguredMetric, ...]
-    agent_why: str
-
-    @property
-    def num_runs(self) -> int:
-        """How often each case runs."""
-        return self.config.config.multi_run_config.num_runs
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """All that an evaluation will do."""
-
-    options: Options
-    sets: tuple[PlannedSet, ...]
-    agents: dict[str, Agent]
-    """By reference."""
-    seed: int
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are to make."""
-        return sum(len(planned.cases) * planned.num_runs for planned in self.sets)
-
-
-def plan_evaluation(options: Options) -> Evaluation:
-    """Finds, loads and checks everything. No agent is asked anything yet.
-
-    Raises:
-        AgentEvalError: something cannot be used; everything found wrong with eval sets and
-            configs at once.
-    """
-    project = find_project()
-    planned: list[PlannedSet] = []
-    problems: list[Problem] = []
-    for selector in selected_eval_sets(options.eval_sets, options.agent, project, every=options.all):
-        try:
-            planned.append(_plan_set(selector, options, project))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(*dict.fromkeys(problems))
-    references = dict.fromkeys(case.agent for one in planned for case in one.cases)
-    agents = {reference: resolve_agent(reference) for reference in references}
-    return Evaluation(
-        options=options,
-        sets=tuple(planned),
-        agents=agents,
-        seed=random.SystemRandom().randrange(2**31) if options.seed is None else options.seed,
-        warnings=tuple(dict.fromkeys(_app_name_warnings(planned, agents))),
-    )
-
-
-def _plan_set(selector: Selector, options: Options, project: Project) -> PlannedSet:
-    path = Path(selector.file)
-    loaded = load_eval_set(path)
-    found = Found(options.config, "--config") if options.config else find_config(path)
-    config = load_config(Path(found.reference)) if found else default_config()
-    if options.num_runs is not None:
-        config = _with_num_runs(config, options.num_runs)
-    cases = select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
-    agents = [find_agent(case, options.agent, project) for case in cases]
-    folders = [Path(found.reference).resolve().parent] if found else []
-    metrics = configured_metrics(
-        config.config,
-        code_folders=tuple(dict.fromkeys([*folders, path.resolve().parent, project.root.resolve()])),
-        file=str(config.path) if config.path else None,
-    )
-    _check(metrics, cases, loaded, config)
-    return PlannedSet(
-        loaded=loaded,
-        cases=tuple(PlannedCase(case, agent.reference) for case, agent in zip(cases, agents, strict=True)),
-        config=config,
-        config_why=found.why if found else "the default, as no config was found",
-        metrics=tuple(metrics),
-        agent_why=agents[0].why,
-    )
-
-
-def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
-    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
-    changed = config.config.model_copy(update={"multi_run_config": multi})
-    return LoadedConfig(changed, config.path, config.sha256)
-
-
-def _check(
-    metrics: Sequence[ConfiguredMetric],
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-    config: LoadedConfig,
-) -> None:
-    """What only the config and the cases together can tell."""
-    file = str(config.path) if config.path else None
-    problems = []
-    if not any(metric.gates for metric in metrics):
-        problems.append(
-            Problem(
-                "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
-            )
-        )
-    problems += [
-        Problem(
-            f"`{metric.name}` needs a judge model, which this version does not have",
-            file,
-            f"criteria.{metric.name}",
-        )
-        for metric in metrics
-        if metric.build is None
-    ]
-    problems += [
-        Problem(
-            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
-            str(loaded.path),
-        )
-        for case in cases
-        if case.conversation_scenario
-    ]
-    if problems:
-        raise InputError(*problems)
-
-
-def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:
-    for planned in sets:
-        for case in planned.cases:
-            given = case.case.session_input.app_name if case.case.session_input else ""
-            name = agents[case.agent].name
-            if given and given != name:
-                yield f"case `{case.case.eval_id}` is written for app `{given}`, and runs on `{name}`"
 
 
 @dataclass(slots=True)
@@ -218,11 +48,33 @@ class _OpenSet:
     started: float
     outcomes: dict[str, list[RunOutcome]]
     """Of each case, in plan order."""
+    saved: Counter[str] = field(default_factory=Counter)
+    """Runs of each case that were not made since its verdict stood."""
 
     def keep(self, record: RunRecord) -> None:
         """Takes a finished run: the record to disk, what the verdict needs to memory."""
         self.journal.append(record)
         self.outcomes[record.eval_id].append(outcome_of(record))
+
+    def has_failed(self, eval_id: str) -> bool:
+        """Whether a case has failed for good."""
+        outcomes = self.outcomes[eval_id]
+        remaining = self.planned.num_runs - len(outcomes) - self.saved[eval_id]
+        if remaining:
+            return has_failed_for_good(self.planned.config.config, outcomes, remaining)
+        return self.result_of(eval_id).verdict is EvalStatus.FAILED
+
+    def result_of(self, eval_id: str, sha256: str = "", stop: Stop | None = None) -> CaseResult:
+        """The result of a case as it stands."""
+        return verdict.case_result(
+            self.planned.loaded.eval_set.eval_set_id,
+            eval_id,
+            sha256,
+            self.planned.config.config,
+            self.outcomes[eval_id],
+            saved=self.saved[eval_id],
+            stop=stop,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,22 +94,50 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
     """
     options = evaluation.options
     folder = Path(options.output) if options.output else DEFAULT_FOLDER
+    breaker = _breaker(options)
+    failed: list[str] = []
     with ExitStack() as stack:
         opened = [_open_set(planned, folder, stack) for planned in evaluation.sets]
 
         async def make(spec: RunSpec) -> RunRecord:
-            player = StaticPlayer(spec.case.conversation or [])
+            def player() -> StaticPlayer:
+                return StaticPlayer(spec.case.conversation or [])
+
             return await execute(spec, evaluation.agents[spec.agent], player, opened[spec.set_index].scorer)
 
-        await run_all(
-            _specs(evaluation),
-            make,
-            lambda spec, record: opened[spec.set_index].keep(record),
-            parallelism=options.parallelism,
-            progress=progress or Silent(),
-        )
-    origin = provenance(options.command, evaluation.seed)
-    return [_finish(one, evaluation.agents, origin) for one in opened]
+        def keep(spec: RunSpec, record: RunRecord) -> None:
+            opened[spec.set_index].keep(record)
+            breaker.watch(record)
+            if options.fail_fast and opened[spec.set_index].has_failed(record.eval_id):
+                failed.append(record.eval_id)
+
+        def due() -> Iterator[RunSpec]:
+            """The runs to make, drawn as places become free: those that still matter."""
+            for spec in _specs(evaluation):
+                one, eval_id = opened[spec.set_index], spec.case.eval_id
+                if breaker.error or failed:
+                    return
+                if options.stop_when_decided and one.has_failed(eval_id):
+                    one.saved[eval_id] += 1
+                else:
+                    yield spec
+
+        await run_all(due(), make, keep, parallelism=options.parallelism, progress=progress or Silent())
+    stop = _stop(breaker, failed)
+    origin = provenance(options.command, options.seed)
+    return [_finish(one, evaluation.agents, origin, stop) for one in opened]
+
+
+def _breaker(options: Options) -> CircuitBreaker:
+    runs = options.circuit_breaker
+    return CircuitBreaker(runs and max(runs, options.parallelism))
+
+
+def _stop(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:
+    if breaker.error:
+        error = f"{breaker.error.type}: {breaker.error.message}"
+        return Stop(f"stopped, as the first runs all crashed alike: {error}", dead_endpoint=True)
+    return Stop(f"stopped by --fail_fast, as `{failed[0]}` failed") if failed else None
 
 
 def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
@@ -267,8 +147,9 @@ def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
             planned.loaded.eval_set.eval_set_id,
             planned.cases,
             num_runs=planned.num_runs,
-            seed=evaluation.seed,
+            seed=evaluation.options.seed,
             timeout=evaluation.options.timeout,
+            retries=evaluation.options.retry_crashed,
         )
 
 
@@ -283,21 +164,15 @@ def _open_set(planned: PlannedSet, folder: Path, stack: ExitStack) -> _OpenSet:
     )
 
 
-def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance) -> Finished:
+def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: Stop | None) -> Finished:
     """The verdicts and the summary file of a finished eval set."""
     planned, journal = one.planned, one.journal.path
     result_id = journal.name.removesuffix(SUFFIX)
     eval_set = planned.loaded.eval_set
     config = planned.config.config
     cases = [
-        verdict.case_result(
-            eval_set.eval_set_id,
-            planned_case.case.eval_id,
-            hashlib.sha256(serde.model_to_json(planned_case.case)).hexdigest(),
-            config,
-            one.outcomes[planned_case.case.eval_id],
-        )
-        for planned_case in planned.cases
+        one.result_of(case.case.eval_id, hashlib.sha256(serde.model_to_json(case.case)).hexdigest(), stop)
+        for case in planned.cases
     ]
     outcomes = [outcome for runs in one.outcomes.values() for outcome in runs]
     result = EvalResult(
@@ -324,6 +199,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance) -> Fini
             sum(outcome.input_tokens for outcome in outcomes),
             sum(outcome.output_tokens for outcome in outcomes),
         ),
+        stopped=stop.reason if stop else None,
         cases=cases,
     )
     summary = journal.with_name(f"{result_id}.json")

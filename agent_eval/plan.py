@@ -22,7 +22,9 @@ class RunSpec:
     run_index: int
     seed: int
     timeout: float | None
-    """Seconds the run may take."""
+    """Seconds each attempt may take."""
+    retries: int = 0
+    """How often the run is tried again when it crashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ def plan_runs(
     num_runs: int,
     seed: int,
     timeout: float | None,
+    retries: int = 0,
 ) -> Iterator[RunSpec]:
     """Every case's first run, then every case's second, and so on: each case is seen early."""
     for run_index in range(num_runs):
@@ -53,4 +56,5 @@ def plan_runs(
                 run_index=run_index,
                 seed=derive_seed(seed, planned.case.eval_id, run_index),
                 timeout=timeout,
+                retries=retries,
             )

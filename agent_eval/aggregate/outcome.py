@@ -42,6 +42,7 @@ class RunOutcome:
     metrics: tuple[MetricOutcome, ...]
     input_tokens: int
     output_tokens: int
+    retries: int = 0
 
     @property
     def is_crashed(self) -> bool:
@@ -75,6 +76,7 @@ def outcome_of(record: RunRecord) -> RunOutcome:
         metrics=tuple(_metric_outcome(metric) for metric in record.metrics),
         input_tokens=_sum_over_turns(tokens, "input_tokens"),
         output_tokens=_sum_over_turns(tokens, "output_tokens"),
+        retries=len(record.failed_attempts),
     )
 
 

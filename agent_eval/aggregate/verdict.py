@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_eval.aggregate.cross_run import gating_metric, informational_metric
@@ -21,10 +22,36 @@ def merge_statuses(statuses: Iterable[EvalStatus]) -> EvalStatus:
     return EvalStatus.PASSED if gating == {EvalStatus.PASSED} else EvalStatus.NOT_EVALUATED
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why an evaluation ended before all of its runs were made."""
+
+    reason: str
+    dead_endpoint: bool = False
+    """The agent never answered, so that its crashes say nothing about it."""
+
+
 def case_result(
-    eval_set_id: str, eval_id: str, sha256: str, config: EvalConfig, outcomes: Sequence[RunOutcome]
+    eval_set_id: str,
+    eval_id: str,
+    sha256: str,
+    config: EvalConfig,
+    outcomes: Sequence[RunOutcome],
+    *,
+    saved: int = 0,
+    stop: Stop | None = None,
 ) -> CaseResult:
-    """The verdict of one case from the outcomes of its runs, in whatever order they finished."""
+    """The verdict of one case from the outcomes of its runs, in whatever order they finished.
+
+    Args:
+        eval_set_id: of its eval set.
+        eval_id: of the case.
+        sha256: of the case.
+        config: the eval config.
+        outcomes: of the runs that were made.
+        saved: runs that were not made since the verdict stood.
+        stop: why runs are missing besides those.
+    """
     multi = config.multi_run_config
     runs = sorted(outcomes, key=lambda run: run.run_index)
     scored = sum(run.is_scored for run in runs)
@@ -35,21 +62,24 @@ def case_result(
         for name in config.criteria
     ]
     informational = [informational_metric(n, runs) for n in INFORMATIONAL_METRICS if n not in config.criteria]
-    statuses = [metric.status for metric in gating]
-    if crashed > multi.max_crashed_runs:
-        statuses.append(EvalStatus.FAILED)
-    if multi.cross_run_criteria is not None:
-        statuses.append(_joint_status(passed, scored, multi.cross_run_criteria))
+    findings = [
+        *_crash_findings(crashed, len(runs), multi.max_crashed_runs, stop),
+        *_joint_findings(passed, scored, multi.cross_run_criteria),
+        *_missing_findings(len(runs) + saved, multi.num_runs, stop),
+    ]
     return CaseResult(
         eval_set_id=eval_set_id,
         eval_id=eval_id,
         sha256=sha256,
-        verdict=merge_statuses(statuses),
+        verdict=merge_statuses([*(metric.status for metric in gating), *(status for status, _ in findings)]),
+        reasons=[reason for _, reason in findings],
         flaky=0 < passed < len(runs),
         attempts=len(runs),
         scored=scored,
         passed=passed,
         crashed=crashed,
+        retries=sum(run.retries for run in runs),
+        saved=saved,
         pass_rate=passed / scored if scored else None,
         interval=wilson_interval(passed, scored),
         pass_at_k=pass_at_k(passed, scored, multi.num_runs) if multi.num_runs > 1 else None,
@@ -60,10 +90,32 @@ def case_result(
     )
 
 
-def _joint_status(passed: int, scored: int, required: float) -> EvalStatus:
-    if not scored:
-        return EvalStatus.NOT_EVALUATED
-    return EvalStatus.PASSED if passed / scored >= required else EvalStatus.FAILED
+Finding = tuple[EvalStatus, str]
+"""A part of the verdict that no metric has, and its reason."""
+
+
+def _crash_findings(crashed: int, attempts: int, allowed: int, stop: Stop | None) -> Iterator[Finding]:
+    if stop and stop.dead_endpoint and crashed == attempts:
+        yield EvalStatus.NOT_EVALUATED, stop.reason
+    elif crashed > allowed:
+        yield EvalStatus.FAILED, f"{crashed} of {attempts} runs crashed, {allowed} may"
+
+
+def _joint_findings(passed: int, scored: int, required: float | None) -> Iterator[Finding]:
+    if required is not None and not scored:
+        yield EvalStatus.NOT_EVALUATED, "no run was scored"
+    elif required is not None and passed / scored < required:
+        yield (
+            EvalStatus.FAILED,
+            f"all metrics passed together in {passed} of {scored} runs ({passed / scored:.2f}), "
+            f"{required:.2f} is required",
+        )
+
+
+def _missing_findings(accounted: int, planned: int, stop: Stop | None) -> Iterator[Finding]:
+    if accounted < planned and not (stop and stop.dead_endpoint and accounted):
+        reason = f": {stop.reason}" if stop else ""
+        yield EvalStatus.NOT_EVALUATED, f"{accounted} of {planned} runs were made{reason}"
 
 
 def _run_summary(run: RunOutcome) -> RunSummary:
@@ -72,6 +124,7 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         status=run.status,
         error=run.error,
         seconds=round(run.seconds, 6),
+        retries=run.retries,
         metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )
 
@@ -91,6 +144,9 @@ def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, outpu
         failed=verdicts.count(EvalStatus.FAILED),
         not_evaluated=verdicts.count(EvalStatus.NOT_EVALUATED),
         flaky=sum(case.flaky for case in cases),
+        crashed_runs=sum(case.crashed for case in cases),
+        retries=sum(case.retries for case in cases),
+        saved_runs=sum(case.saved for case in cases),
         duration_seconds=round(seconds, 3),
         tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
     )

@@ -16,7 +16,8 @@ from agent_eval.cli.output import Output, command_line
 from agent_eval.errors import ExitCode
 
 if TYPE_CHECKING:
-    from agent_eval.pipeline import Evaluation, Finished
+    from agent_eval.pipeline import Finished
+    from agent_eval.preparation import Evaluation
     from agent_eval.schema.result import RunRecord
 
 EPILOG = """Examples:
@@ -61,8 +62,29 @@ def run(
     parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives `session.random` the same draws.")
-    ] = None,
+        int, typer.Option("--seed", help="The same seed gives `session.random` the same draws.")
+    ] = 0,
+    retry_crashed: Annotated[
+        int, typer.Option("--retry_crashed", min=0, help="Try a crashed run again this often.")
+    ] = 0,
+    stop_when_decided: Annotated[
+        bool,
+        typer.Option("--stop_when_decided", help="Make no further runs of a case that has failed for good."),
+    ] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail_fast", help="Make no further runs once a case has failed.")
+    ] = False,
+    circuit_breaker: Annotated[
+        int,
+        typer.Option(
+            "--circuit_breaker",
+            min=1,
+            help="Stop when the first runs, this many or --parallelism if larger, crash alike.",
+        ),
+    ] = 5,
+    no_circuit_breaker: Annotated[
+        bool, typer.Option("--no_circuit_breaker", help="Go on, however the first runs crash.")
+    ] = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -82,7 +104,7 @@ def run(
     named, eval_sets = _targets(targets or [], agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
-        from agent_eval.pipeline import Options, plan_evaluation  # what runs is imported to run
+        from agent_eval.preparation import Options, plan_evaluation  # what runs is imported to run
 
         options = Options(
             agent=named,
@@ -93,6 +115,10 @@ def run(
             parallelism=parallelism,
             timeout=timeout,
             seed=seed,
+            retry_crashed=retry_crashed,
+            stop_when_decided=stop_when_decided,
+            fail_fast=fail_fast,
+            circuit_breaker=None if no_circuit_breaker else circuit_breaker,
             output=output,
             command=command_line(sys.argv),
         )
@@ -220,7 +246,7 @@ def _document(finished: list[Finished], code: ExitCode) -> dict[str, Any]:
 
 
 def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    keys = ("cases", "passed", "failed", "not_evaluated", "flaky")
+    keys = ("cases", "passed", "failed", "not_evaluated", "flaky", "crashed_runs", "retries", "saved_runs")
     return {key: sum(one[key] for one in totals) for key in keys}
 
 

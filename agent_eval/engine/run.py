@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent_eval import clock
@@ -15,6 +15,7 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     ErrorInfo,
     ExpectedTurn,
+    FailedAttempt,
     MetricResult,
     RunRecord,
     RunStatus,
@@ -39,13 +40,27 @@ class RunTimeoutError(Exception):
     """A run took longer than it may."""
 
 
-async def execute(spec: RunSpec, agent: Agent, player: Player, scorer: Scorer) -> RunRecord:
-    """Makes one run and scores it. Whatever goes wrong inside is in the record."""
-    started = clock.now()
-    start = clock.monotonic()
-    conversation = _Conversation(spec, agent, player)
-    error = await conversation.play()
-    seconds = clock.monotonic() - start
+RETRY_SECONDS = 0.5
+"""Wait before the first retry; it doubles with each, up to a limit."""
+MAX_RETRY_SECONDS = 30.0
+
+
+async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], scorer: Scorer) -> RunRecord:
+    """Makes one run and scores it; a crashed one is tried again as often as the spec allows.
+
+    Whatever goes wrong inside is in the record.
+    """
+    failed: list[FailedAttempt] = []
+    while True:
+        started, start = clock.now(), clock.monotonic()
+        conversation = _Conversation(spec, agent, player())
+        error = await conversation.play()
+        seconds = round(clock.monotonic() - start, 6)
+        if error is None or len(failed) >= spec.retries:
+            break
+        failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
+        wait = min(RETRY_SECONDS * 2 ** (len(failed) - 1), MAX_RETRY_SECONDS)
+        await asyncio.sleep(clock.jittered(wait))
     metrics = [] if error else await scorer.score(spec.case, conversation.invocations)
     return RunRecord(
         eval_set_id=spec.eval_set_id,
@@ -54,8 +69,9 @@ async def execute(spec: RunSpec, agent: Agent, player: Player, scorer: Scorer) -
         seed=spec.seed,
         status=RunStatus.CRASHED if error else RunStatus.COMPLETED,
         started=clock.timestamp(started),
-        seconds=round(seconds, 6),
+        seconds=seconds,
         error=error,
+        failed_attempts=failed,
         session=SessionRecord(
             app_name=conversation.request.app_name,
             user_id=conversation.request.user_id,

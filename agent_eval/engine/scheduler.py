@@ -43,8 +43,11 @@ async def run_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for spec in specs:
-                await free.acquire()
+            drawn = iter(specs)
+            while True:
+                await free.acquire()  # first, so that what is drawn is decided by all that finished
+                if (spec := next(drawn, None)) is None:
+                    break
                 group.create_task(one(spec))
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None

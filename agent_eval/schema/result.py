@@ -65,6 +65,14 @@ class MetricResult(Value):
     """The exception behind `reason`, if there was one."""
 
 
+class FailedAttempt(Value):
+    """A crash after which the run was tried again."""
+
+    started: str
+    seconds: float
+    error: ErrorInfo
+
+
 class SessionRecord(Value):
     """The session a run had, as it was at the end. Its events are those of the invocations."""
 
@@ -95,6 +103,8 @@ class RunRecord(Value):
     """UTC, ISO 8601."""
     seconds: float
     error: ErrorInfo | None = None
+    failed_attempts: list[FailedAttempt] = []
+    """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
     invocations: list[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
@@ -132,6 +142,8 @@ class RunSummary:
     seconds: float
     metrics: dict[str, RunScore]
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
+    retries: int = 0
+    """How often the run crashed and was tried again."""
 
 
 Interval95 = tuple[float, float]
@@ -175,13 +187,21 @@ class CaseResult(Value):
     sha256: str
     """Of the case as JSON, so that a changed case is noticed when results are compared."""
     verdict: EvalStatus
+    reasons: list[str] = []
+    """What besides the metrics kept the case from passing."""
     flaky: bool
+    """Some runs passed, and some failed or crashed."""
     attempts: int
+    """Runs made."""
     scored: int
     """Runs in which at least one thresholded metric has a score."""
     passed: int
     """Runs in which every thresholded metric passed."""
     crashed: int
+    retries: int = 0
+    """Crashed attempts that were made up for."""
+    saved: int = 0
+    """Runs that were not made since the verdict stood."""
     pass_rate: float | None = None
     """`passed` / `scored`; None when no run was scored."""
     interval: Interval95 | None = None
@@ -196,10 +216,10 @@ class CaseResult(Value):
 
     @model_serializer(mode="wrap")
     def _without_what_one_run_lacks(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that only repeated runs have are written only there."""
+        """Keys that only repeated runs have are written only where they say something."""
         data: dict[str, Any] = serialize(self)
-        repeated = ("pass_at_k", "pass_hat_k", "required_pass_rate")
-        return {key: value for key, value in data.items() if value is not None or key not in repeated}
+        repeated = ("pass_at_k", "pass_hat_k", "required_pass_rate", "reasons", "retries", "saved")
+        return {key: value for key, value in data.items() if value or key not in repeated}
 
 
 class EvalSetRef(Value):
@@ -246,6 +266,9 @@ class Totals(Value):
     failed: int
     not_evaluated: int
     flaky: int
+    crashed_runs: int = 0
+    retries: int = 0
+    saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
 
@@ -261,4 +284,6 @@ class EvalResult(Value):
     config: ConfigRef
     provenance: Provenance
     totals: Totals
+    stopped: str | None = None
+    """Why the evaluation ended before all runs were made."""
     cases: list[CaseResult]

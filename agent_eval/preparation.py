@@ -1,0 +1,199 @@
+"""Before anything runs: what was asked for, found, loaded and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_eval.agents.base import Agent
+from agent_eval.agents.resolve import resolve_agent
+from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
+from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
+from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
+from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
+from agent_eval.inputs.project import Project, find_project
+from agent_eval.inputs.selectors import Selector
+from agent_eval.metrics.registry import ConfiguredMetric, configured_metrics
+from agent_eval.plan import PlannedCase
+from agent_eval.schema.evalset import EvalCase
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to evaluate, and how."""
+
+    agent: str | None = None
+    eval_sets: tuple[str, ...] = ()
+    """Paths, or `PATH:case1,case2`."""
+    all: bool = False
+    """Every eval set of the project."""
+    config: str | None = None
+    num_runs: int | None = None
+    """Overrides the config."""
+    parallelism: int = 4
+    timeout: float | None = 300.0
+    """Seconds a run may take."""
+    seed: int = 0
+    """What each run's own seed is derived from."""
+    retry_crashed: int = 0
+    """How often a crashed run is tried again."""
+    stop_when_decided: bool = False
+    """Make no further runs of a case that has failed for good."""
+    fail_fast: bool = False
+    """Make no further runs at all once a case has failed."""
+    circuit_breaker: int | None = DEFAULT_RUNS
+    """Stop when the first runs, this many or as many as the parallelism, crash alike; None never."""
+    output: str | None = None
+    """Folder for results; `.agent_eval/results` if not given."""
+    command: str = "agent-eval"
+    """The command line, for the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSet:
+    """One eval set, ready to run: everything that can be checked has been."""
+
+    loaded: LoadedEvalSet
+    cases: tuple[PlannedCase, ...]
+    config: LoadedConfig
+    config_why: str
+    metrics: tuple[ConfiguredMetric, ...]
+    agent_why: str
+
+    @property
+    def num_runs(self) -> int:
+        """How often each case runs."""
+        return self.config.config.multi_run_config.num_runs
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All that an evaluation will do."""
+
+    options: Options
+    sets: tuple[PlannedSet, ...]
+    agents: dict[str, Agent]
+    """By reference."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are to make."""
+        return sum(len(planned.cases) * planned.num_runs for planned in self.sets)
+
+
+def plan_evaluation(options: Options) -> Evaluation:
+    """Finds, loads and checks everything. No agent is asked anything yet.
+
+    Raises:
+        AgentEvalError: something cannot be used; everything found wrong with eval sets and
+            configs at once.
+    """
+    project = find_project()
+    planned: list[PlannedSet] = []
+    problems: list[Problem] = []
+    for selector in selected_eval_sets(options.eval_sets, options.agent, project, every=options.all):
+        try:
+            planned.append(_plan_set(selector, options, project))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*dict.fromkeys(problems))
+    references = dict.fromkeys(case.agent for one in planned for case in one.cases)
+    agents = {reference: resolve_agent(reference) for reference in references}
+    return Evaluation(
+        options=options,
+        sets=tuple(planned),
+        agents=agents,
+        warnings=tuple(dict.fromkeys(_app_name_warnings(planned, agents))),
+    )
+
+
+def _plan_set(selector: Selector, options: Options, project: Project) -> PlannedSet:
+    path = Path(selector.file)
+    loaded = load_eval_set(path)
+    found = Found(options.config, "--config") if options.config else find_config(path)
+    config = load_config(Path(found.reference)) if found else default_config()
+    if options.num_runs is not None:
+        config = _with_num_runs(config, options.num_runs)
+    cases = select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
+    agents = [find_agent(case, options.agent, project) for case in cases]
+    folders = [Path(found.reference).resolve().parent] if found else []
+    metrics = configured_metrics(
+        config.config,
+        code_folders=tuple(dict.fromkeys([*folders, path.resolve().parent, project.root.resolve()])),
+        file=str(config.path) if config.path else None,
+    )
+    _check(metrics, cases, loaded, config)
+    return PlannedSet(
+        loaded=loaded,
+        cases=tuple(PlannedCase(case, agent.reference) for case, agent in zip(cases, agents, strict=True)),
+        config=config,
+        config_why=found.why if found else "the default, as no config was found",
+        metrics=tuple(metrics),
+        agent_why=agents[0].why,
+    )
+
+
+def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
+    changed = config.config.model_copy(update={"multi_run_config": multi})
+    return LoadedConfig(changed, config.path, config.sha256)
+
+
+def _check(
+    metrics: Sequence[ConfiguredMetric],
+    cases: Sequence[EvalCase],
+    loaded: LoadedEvalSet,
+    config: LoadedConfig,
+) -> None:
+    """What only the config and the cases together can tell."""
+    file = str(config.path) if config.path else None
+    problems = []
+    if not any(metric.gates for metric in metrics):
+        problems.append(
+            Problem(
+                "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
+            )
+        )
+    names = config.config.multi_run_config.cross_run_scoring_by_metric
+    problems += [
+        Problem(
+            f"`{name}` is not among the criteria",
+            file,
+            f"multi_run_config.cross_run_scoring_by_metric.{name}",
+            hint=did_you_mean(name, config.config.criteria) or "only a metric with a threshold has a rule",
+        )
+        for name in names
+        if name not in config.config.criteria
+    ]
+    problems += [
+        Problem(
+            f"`{metric.name}` needs a judge model, which this version does not have",
+            file,
+            f"criteria.{metric.name}",
+        )
+        for metric in metrics
+        if metric.build is None
+    ]
+    problems += [
+        Problem(
+            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
+            str(loaded.path),
+        )
+        for case in cases
+        if case.conversation_scenario
+    ]
+    if problems:
+        raise InputError(*problems)
+
+
+def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:
+    for planned in sets:
+        for case in planned.cases:
+            given = case.case.session_input.app_name if case.case.session_input else ""
+            name = agents[case.agent].name
+            if given and given != name:
+                yield f"case `{case.case.eval_id}` is written for app `{given}`, and runs on `{name}`"

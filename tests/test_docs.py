@@ -1,0 +1,96 @@
+"""What the documents promise is tried: the README's five minutes, every example file, the versions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import agent_eval
+from agent_eval.inputs.configs import parse_config
+from agent_eval.inputs.evalsets import parse_eval_set
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return [text for found, text in FENCE.findall(document.read_text()) if found == language]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "agent_eval", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_five_minutes_of_the_readme(tmp_path: Path) -> None:
+    readme = ROOT / "README.md"
+    (agent,) = blocks(readme, "python")
+    eval_set, config = blocks(readme, "json")
+    (tmp_path / "greeter.py").write_text(agent)
+    (tmp_path / "greeter.evalset.json").write_text(eval_set)
+    command = next(text for text in blocks(readme, "console") if "greeter.py" in text)
+    arguments = command.removeprefix("$ agent-eval ").split()
+
+    with_default = run(tmp_path, *arguments)
+    assert with_default.returncode == 0, with_default.stderr
+    assert "greets_by_name" in with_default.stdout
+
+    (tmp_path / "greeter.eval_config.json").write_text(config)
+    with_own = run(tmp_path, *arguments)
+    assert with_own.returncode == 0
+    assert "0.90" in with_own.stdout
+
+    (tmp_path / "greeter.py").write_text(agent.replace('"hello" not in', '"hello" in'))
+    broken = run(tmp_path, *arguments)
+    assert broken.returncode == 1
+    assert "look_up_name" in broken.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_examples_in_documents_are_read(document: Path) -> None:
+    for text in blocks(document, "json"):
+        if '"eval_set_id"' in text:
+            parse_eval_set(text.encode(), "example.json", "example")
+        else:
+            parse_config(text.encode(), "example.json")
+    for text in blocks(document, "yaml"):
+        parse_config(text.encode(), "example.yaml")
+    for text in blocks(document, "toml"):
+        tomllib.loads(text)
+    for text in blocks(document, "python"):
+        compile(text, document.name, "exec")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_nobody_is_told_to_install_another_project_of_that_name() -> None:
+    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml"]:
+        assert not re.search(r"(pip|uv|pipx)\s+\S*\s*install\s+['\"]?agent-eval\b", document.read_text())
+
+
+def test_top_of_the_changelog_is_this_version() -> None:
+    top = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert top
+    assert top[1] == importlib.metadata.version("adk-agent-eval")
+
+
+def test_public_names_are_all_there() -> None:
+    assert agent_eval.__all__ == sorted(agent_eval.__all__)
+    for name in agent_eval.__all__:
+        assert getattr(agent_eval, name).__name__ in (name, "GenerateContentResponseUsageMetadata")
