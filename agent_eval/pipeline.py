@@ -186,11 +186,11 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
             path=str(planned.config.path) if planned.config.path else None,
             sha256=planned.config.sha256,
             criteria={
-                metric.name: metric.eval_metric.criterion.model_dump(mode="json", exclude_defaults=True)
+                metric.name: metric.eval_metric.criterion.model_dump(mode="json")
                 for metric in planned.metrics
                 if metric.eval_metric.criterion
             },
-            multi_run_config=config.multi_run_config.model_dump(mode="json", exclude_defaults=True),
+            multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
         provenance=origin,
         totals=verdict.totals(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import run
+from agent_eval.cli import compare, run
 
 HELP = """Run evaluation sets against AI agents: did it pass, how sure are we, why did it fail.
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 eval_app = typer.Typer(help="The same commands under the name agents-cli gives them.", no_args_is_help=True)
 for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
+    commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
 app.add_typer(eval_app, name="eval")
 
 

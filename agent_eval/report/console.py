@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from agent_eval.aggregate.statistics import WEAK_HALF_WIDTH, runs_for_half_width
 from agent_eval.report.text import (
     against,
     call_lines,
@@ -19,6 +20,7 @@ from agent_eval.report.text import (
     duration,
     number,
     printable,
+    ranges,
 )
 from agent_eval.schema.result import (
     CaseMetric,
@@ -77,10 +79,14 @@ def print_result(console: Console, result: EvalResult) -> None:
         Text.assemble((printable(result.eval_set.eval_set_id), "bold"), f"  agent {result.agent.name}")
     )
     console.print(_table(console, result))
+    if any(case.attempts > 1 for case in result.cases):
+        print_evidence(console, result.cases)
     hidden = len(result.cases) - len(_listed(result))
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
+    if result.stopped:
+        console.print(plain(result.stopped, "yellow"))
 
 
 def _table(console: Console, result: EvalResult) -> Table:
@@ -149,11 +155,16 @@ def _score(signs: dict[EvalStatus, str], metric: CaseMetric) -> Text:
 
 
 def _runs(case: CaseResult) -> Text:
+    """How many of the scored runs passed, and what else there is to know of them."""
     text = Text(f"{case.passed}/{case.scored}")
-    if case.crashed:
-        text.append(f" +{case.crashed} crashed", "red")
     if case.flaky:
         text.append(" FLAKY", "magenta")
+    if case.crashed:
+        text.append(f"\n+{case.crashed} crashed", "red")
+    if case.retries:
+        text.append(f"\n{count(case.retries, 'retry', 'retries')}", "yellow")
+    if case.saved:
+        text.append(f"\n{case.saved} saved", "dim")
     return text
 
 
@@ -169,12 +180,42 @@ def _totals_line(totals: Totals) -> Text:
             STYLES[EvalStatus.NOT_EVALUATED] if totals.not_evaluated else "dim",
         ),
     ]
-    if totals.flaky:
-        parts += [Text(", "), Text(f"{totals.flaky} flaky", "magenta")]
+    for amount, said, style in (
+        (totals.flaky, f"{totals.flaky} flaky", "magenta"),
+        (totals.crashed_runs, count(totals.crashed_runs, "crashed run"), "red"),
+        (totals.retries, count(totals.retries, "retry", "retries"), "yellow"),
+        (totals.saved_runs, count(totals.saved_runs, "saved run"), "dim"),
+    ):
+        if amount:
+            parts += [Text(", "), Text(said, style)]
     tail = f"  ({duration(totals.duration_seconds)}"
     if totals.tokens["total"]:
         tail += f", {totals.tokens['total']} tokens"
     return Text.assemble(*parts, Text(tail + ")", "dim"))
+
+
+def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:
+    """What the rates are worth: a line for each rate there is, and the cases that have it."""
+    rates: dict[tuple[int, int], list[CaseResult]] = {}
+    for case in cases:
+        if case.scored:
+            rates.setdefault((case.passed, case.scored), []).append(case)
+    console.print()
+    for (passed, scored), alike in sorted(rates.items()):
+        low, high = alike[0].interval or (0.0, 1.0)
+        who = printable(alike[0].eval_id) if len(alike) == 1 else count(len(alike), "case")
+        text = Text.assemble(
+            (who, "bold"), f": {passed} of {scored} runs passed, 95 % between {low:.2f} and {high:.2f}"
+        )
+        if alike[0].pass_hat_k is not None:
+            text.append(f"; pass^{scored} {alike[0].pass_hat_k:.2f}, pass@{scored} {alike[0].pass_at_k:.2f}")
+        if (high - low) / 2 > WEAK_HALF_WIDTH:
+            needed = runs_for_half_width(passed / scored)
+            plus_minus = glyph(console, "±", "+-")
+            text.append(
+                f"; weak, {needed} runs would narrow it to {plus_minus}{WEAK_HALF_WIDTH:.2f}", "yellow"
+            )
+        console.print(text)
 
 
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
@@ -213,41 +254,33 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
     if record and case.attempts > 1:
         title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
     lines: list[RenderableType] = [title]
-    lines += [Padding(_crash(crash), (0, 0, 0, 2), expand=False) for crash in _crashes(case)]
-    for metric in case.metrics:
-        if metric.status is EvalStatus.NOT_EVALUATED and not (case.crashed and not metric.scored):
-            lines.append(
-                Padding(plain(f"{metric.metric_name}: {metric.reason}", "yellow"), (0, 0, 0, 2), expand=False)
-            )
-    if case.required_pass_rate is not None and (case.pass_rate or 0) < case.required_pass_rate:
-        lines.append(
-            Padding(
-                Text(
-                    f"all metrics together passed in {case.passed} of {case.scored} runs, "
-                    f"{number(case.required_pass_rate)} of them is required",
-                    "red",
-                ),
-                (0, 0, 0, 2),
-            )
-        )
+    lines += [_indented(plain(reason, "red")) for reason in case.reasons]
+    lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
+    lines += [
+        _indented(plain(f"{metric.metric_name}: {metric.reason}", "yellow"))
+        for metric in case.metrics
+        if metric.status is EvalStatus.NOT_EVALUATED and case.crashed < case.attempts
+    ]
     if record and record.status is RunStatus.COMPLETED:
-        for failed in record.metrics:
-            if failed.status is EvalStatus.FAILED:
-                lines += [
-                    Padding(block, (0, 0, 0, 2), expand=False) for block in _failed_metric(failed, record)
-                ]
+        for metric in record.metrics:
+            if metric.status is EvalStatus.FAILED:
+                lines += [_indented(block) for block in _failed_metric(metric, record)]
     return Group(*lines)
 
 
+def _indented(block: RenderableType, by: int = 2) -> Padding:
+    return Padding(block, (0, 0, 0, by), expand=False)
+
+
 def _crashes(case: CaseResult) -> Iterator[str]:
+    """Each error once, with the runs it ended."""
+    runs: dict[tuple[str, str], list[int]] = {}
     for run in case.runs:
         if run.error:
-            which = f"run {run.run_index + 1} crashed: " if case.attempts > 1 else "the run crashed: "
-            yield f"{which}{run.error.type}: {run.error.message}"
-
-
-def _crash(text: str) -> Text:
-    return plain(text, "red")
+            runs.setdefault((run.error.type, run.error.message), []).append(run.run_index + 1)
+    for (kind, message), numbers in runs.items():
+        which = f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)}"
+        yield f"{which if case.attempts > 1 else 'the run'} crashed: {kind}: {message}"
 
 
 def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
@@ -261,7 +294,7 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
             _turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2), expand=False
         )
         if wanted is not None:
-            yield Padding(_side_by_side(metric.metric_name, wanted, actual), (0, 0, 0, 4), expand=False)
+            yield _indented(_side_by_side(metric.metric_name, wanted, actual), 4)
     if len(wrong) > MAX_LISTED_TURNS:
         yield Padding(
             Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"),
@@ -329,14 +362,14 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
             )
         )
         for index, invocation in enumerate(record.invocations):
-            console.print(Padding(_turn(index, invocation, record), (0, 0, 0, 2), expand=False))
+            console.print(_indented(_turn(index, invocation, record)))
         for metric in record.metrics:
             told = metric.error and metric.error.traceback
             if told:
-                console.print(Padding(plain(told.rstrip(), "yellow"), (0, 0, 0, 2), expand=False))
+                console.print(_indented(plain(told.rstrip(), "yellow")))
         if record.error:
             told = record.error.traceback or f"{record.error.type}: {record.error.message}"
-            console.print(Padding(plain(told.rstrip(), "red"), (0, 0, 0, 2), expand=False))
+            console.print(_indented(plain(told.rstrip(), "red")))
 
 
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_eval.schema.trace import Content, FunctionCall
@@ -54,6 +54,17 @@ def duration(seconds: float) -> str:
 def count(amount: int, one: str, many: str | None = None) -> str:
     """`1 case`, `2 cases`."""
     return f"{amount} {one if amount == 1 else many or one + 's'}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Rising numbers, runs of them joined: `1-3, 5`."""
+    spans: list[list[int]] = []
+    for value in numbers:
+        if spans and value == spans[-1][1] + 1:
+            spans[-1][1] = value
+        else:
+            spans.append([value, value])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
 def content_text(content: Content | None) -> str:

@@ -1,0 +1,44 @@
+"""`agent-eval compare`: what changed between two results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_eval.cli.output import Output
+from agent_eval.errors import ExitCode
+
+EPILOG = """Examples:
+
+agent-eval compare before.json after.json
+
+agent-eval compare before.json after.json --json | jq '.cases[] | select(.change == "regressed")'"""
+
+
+def compare(
+    baseline: Annotated[str, typer.Argument(help="The result to compare with: a summary's .json.")],
+    candidate: Annotated[str, typer.Argument(help="The result that may be better or worse.")],
+    exit_zero: Annotated[
+        bool, typer.Option("--exit_zero", help="Only look: exit 0 on a regression.")
+    ] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
+    ] = False,
+) -> None:
+    """Compare two results: regressions first, and what else differs before any score."""
+    with Output(json=json_output, debug=debug) as out:
+        from agent_eval.compare.comparison import compare as compared
+        from agent_eval.report.comparison import print_comparison
+        from agent_eval.store.results import read_result
+
+        comparison = compared(read_result(Path(baseline)), read_result(Path(candidate)))
+        code = ExitCode.FAILED if comparison.has_regressed and not exit_zero else ExitCode.PASSED
+        if json_output:
+            out.json({"exit_code": int(code), **comparison.model_dump(mode="json", by_alias=False)})
+        print_comparison(out.report, comparison)
+        out.exit(code)

@@ -1,0 +1,1 @@
+"""Two results -> what changed between them: pure."""

@@ -1,0 +1,65 @@
+"""Result files -> `EvalResult`, whatever version of this project wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_eval import serde
+from agent_eval.errors import InputError, Problem
+from agent_eval.schema.result import SCHEMA_VERSION, EvalResult
+from agent_eval.store.journal import SUFFIX
+
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+MIGRATIONS: tuple[Migration, ...] = ()
+"""Step i makes a document of version i + 2 out of one of version i + 1."""
+
+
+def read_result(path: Path) -> EvalResult:
+    """Reads a summary; a journal stands for the summary beside it.
+
+    Raises:
+        InputError: there is none, or it is no result of this project, or of a newer version of it.
+    """
+    file = str(path)
+    if path.name.endswith(SUFFIX):
+        path = path.with_name(path.name.removesuffix(SUFFIX) + ".json")
+    try:
+        document = serde.from_json(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(Problem("no such file", str(path))) from None
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", file)) from None
+    except serde.DocumentError as error:
+        raise InputError(Problem(str(error), file, line=error.line)) from None
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(
+            Problem(
+                "is not a result of agent-eval: it has no `schema_version`",
+                file,
+                hint="name the .json summary of an evaluation under .agent_eval/results",
+            )
+        )
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            Problem(
+                f"was written by a newer agent-eval: its schema version is {version}, "
+                f"this one reads up to {SCHEMA_VERSION}",
+                file,
+                hint="update agent-eval",
+            )
+        )
+    for migrate in MIGRATIONS[version - 1 :]:
+        document = migrate(document)
+    try:
+        return EvalResult.model_validate_json(serde.to_json(document))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InputError(
+            Problem(f"is damaged: {first['msg']}", file, serde.path_text(first["loc"]) or None)
+        ) from None

@@ -1,0 +1,5 @@
+"""An order desk that looks fine on a lucky run."""
+
+from . import agent
+
+__all__ = ["agent"]
