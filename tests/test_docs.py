@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_five_minutes_of_the_readme(tmp_path: Path) -> None:
     readme = ROOT / "README.md"
     (agent,) = blocks(readme, "python")
-    eval_set, config = blocks(readme, "json")
+    eval_set, config, *_ = blocks(readme, "json")
     (tmp_path / "greeter.py").write_text(agent)
     (tmp_path / "greeter.evalset.json").write_text(eval_set)
     command = next(text for text in blocks(readme, "console") if "greeter.py" in text)
@@ -71,6 +72,20 @@ def test_examples_in_documents_are_read(document: Path) -> None:
         tomllib.loads(text)
     for text in blocks(document, "python"):
         compile(text, document.name, "exec")
+
+
+def test_captures_in_documents_are_what_commands_print() -> None:
+    spec = importlib.util.spec_from_file_location("capture", ROOT / "docs" / "capture.py")
+    assert spec
+    assert spec.loader
+    capture = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(capture)
+    texts = capture.captures()
+    assert max(len(line) for text in texts.values() for line in text.splitlines() if line[0:1] != "$") <= 80
+    for page in capture.PAGES:
+        assert page.read_text(encoding="utf-8") == capture.with_captures(
+            page.read_text(encoding="utf-8"), texts
+        )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

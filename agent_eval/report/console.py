@@ -103,7 +103,7 @@ def _table(console: Console, result: EvalResult) -> Table:
         table.add_column("Runs", no_wrap=True)
     for header in map(_header, names) if in_columns else ["Scores / thresholds"]:
         table.add_column(header, no_wrap=True)
-    table.add_column("Time", justify="right", no_wrap=True)
+    table.add_column("Time", justify="right", no_wrap=True, min_width=6)
     for case in _listed(result):
         metrics = {metric.metric_name: metric for metric in case.metrics}
         scores = [_score(signs, metrics[name]) for name in names if name in metrics]
