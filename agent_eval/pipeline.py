@@ -146,7 +146,7 @@ def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
             index,
             planned.loaded.eval_set.eval_set_id,
             planned.cases,
-            num_runs=planned.num_runs,
+            planned.config.config,
             seed=evaluation.options.seed,
             timeout=evaluation.options.timeout,
             retries=evaluation.options.retry_crashed,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_eval.clock import derive_seed
+from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalCase
 
 
@@ -17,6 +18,7 @@ class RunSpec:
     """Position of its eval set in the evaluation; two sets may share an id."""
     eval_set_id: str
     case: EvalCase
+    config: EvalConfig
     agent: str
     """Reference of the agent, as `agents.resolve` understands it."""
     run_index: int
@@ -39,19 +41,20 @@ def plan_runs(
     set_index: int,
     eval_set_id: str,
     cases: Sequence[PlannedCase],
+    config: EvalConfig,
     *,
-    num_runs: int,
     seed: int,
     timeout: float | None,
     retries: int = 0,
 ) -> Iterator[RunSpec]:
     """Every case's first run, then every case's second, and so on: each case is seen early."""
-    for run_index in range(num_runs):
+    for run_index in range(config.multi_run_config.num_runs):
         for planned in cases:
             yield RunSpec(
                 set_index=set_index,
                 eval_set_id=eval_set_id,
                 case=planned.case,
+                config=config,
                 agent=planned.agent,
                 run_index=run_index,
                 seed=derive_seed(seed, planned.case.eval_id, run_index),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_eval.agents.base import Agent
-from agent_eval.agents.resolve import resolve_agent
+from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
@@ -45,6 +45,15 @@ class Options:
     """Make no further runs at all once a case has failed."""
     circuit_breaker: int | None = DEFAULT_RUNS
     """Stop when the first runs, this many or as many as the parallelism, crash alike; None never."""
+    url: str | None = None
+    """Where the agent is served, if it is."""
+    app_name: str | None = None
+    """The served app; without it, the one a case names."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent to the server; they may hold secrets."""
+    env_file: str | None = None
+    """Loaded before the agent; the environment is not overridden."""
+    agents: AgentOptions = field(default_factory=AgentOptions)
     output: str | None = None
     """Folder for results; `.agent_eval/results` if not given."""
     command: str = "agent-eval"
@@ -92,6 +101,8 @@ def plan_evaluation(options: Options) -> Evaluation:
             configs at once.
     """
     project = find_project()
+    if options.env_file:
+        _load_env_file(Path(options.env_file))
     planned: list[PlannedSet] = []
     problems: list[Problem] = []
     for selector in selected_eval_sets(options.eval_sets, options.agent, project, every=options.all):
@@ -102,13 +113,31 @@ def plan_evaluation(options: Options) -> Evaluation:
     if problems:
         raise InputError(*dict.fromkeys(problems))
     references = dict.fromkeys(case.agent for one in planned for case in one.cases)
-    agents = {reference: resolve_agent(reference) for reference in references}
+    agents = {reference: _agent(reference, options) for reference in references}
     return Evaluation(
         options=options,
         sets=tuple(planned),
         agents=agents,
         warnings=tuple(dict.fromkeys(_app_name_warnings(planned, agents))),
     )
+
+
+def _agent(reference: str, options: Options) -> Agent:
+    if options.url:
+        from agent_eval.agents.http import HttpAgent, Server
+
+        return HttpAgent(Server(options.url, options.app_name, dict(options.headers)))
+    return resolve_agent(reference, options.agents)
+
+
+def _load_env_file(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(
+            Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
+        )
+    from dotenv import load_dotenv
+
+    load_dotenv(path, override=False)
 
 
 def _plan_set(selector: Selector, options: Options, project: Project) -> PlannedSet:
@@ -119,7 +148,8 @@ def _plan_set(selector: Selector, options: Options, project: Project) -> Planned
     if options.num_runs is not None:
         config = _with_num_runs(config, options.num_runs)
     cases = select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
-    agents = [find_agent(case, options.agent, project) for case in cases]
+    named = options.url or options.agent
+    agents = [find_agent(case, named, project) for case in cases]
     folders = [Path(found.reference).resolve().parent] if found else []
     metrics = configured_metrics(
         config.config,

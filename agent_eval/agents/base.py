@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from agent_eval import clock
 from agent_eval.agents.events import Timing, to_invocations
+from agent_eval.agents.tools import ToolRules
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, Invocation
 
 
@@ -21,6 +22,7 @@ class SessionRequest:
     """A copy that belongs to the session."""
     run_index: int = 0
     seed: int = 0
+    tools: ToolRules = field(default_factory=ToolRules)
 
 
 @dataclass(slots=True)
@@ -72,6 +74,9 @@ class AgentSession(Protocol):
     async def close(self) -> None:
         """Gives back what the session holds."""
         ...
+
+
+__all__ = ["Agent", "AgentSession", "SessionRequest", "ToolRules", "Turn"]
 
 
 class Agent(Protocol):

@@ -101,6 +101,7 @@ def _step(event: Event, *, is_final: bool) -> InvocationEvent:
         grounding_metadata=event.grounding_metadata,
         usage_metadata=event.usage_metadata,
         model_version=event.model_version,
+        mocked=event.mocked,
     )
 
 

@@ -14,11 +14,13 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from agent_eval import clock
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.tools import Answer, MockedToolError, MockedTools
 from agent_eval.schema.trace import (
     AgentDetails,
     AppDetails,
@@ -46,6 +48,7 @@ class Session:
         self.seed = request.seed
         self.random = Random(request.seed)
         """Draws the same numbers again under the same `--seed`."""
+        self._mocks = MockedTools(request.tools.mocks)
         self._turns: list[Turn] = []
         self._add: Callable[[Event], None] = lambda event: None
         self._tool_seconds: float | None = None
@@ -73,51 +76,64 @@ class Session:
         return session
 
     async def call_tool(self, function: Callable[..., Any], /, **args: Any) -> Any:
-        """Runs a tool, records the call and its response, and returns what it returned.
+        """Runs a tool (or its mock), records the call and its response, and returns the result.
 
         A sync tool runs in a thread. What it raises is recorded as its response and raised on.
         """
-        call_id = self._called(function, args)
-        started = clock.monotonic()
-        try:
-            if inspect.iscoroutinefunction(function):
-                result = await function(**args)
-            else:
-                result = await in_thread(lambda: function(**args))
-                if inspect.isawaitable(result):
-                    result = await result
-        except BaseException as error:
-            self._answered(function, call_id, {"error": f"{type(error).__name__}: {error}"}, started)
-            raise
-        self._answered(function, call_id, result, started)
-        return result
+        with self._recorded(function, args) as call:
+            if call.answer is None:
+                if inspect.iscoroutinefunction(function):
+                    call.result = await function(**args)
+                else:
+                    call.result = await in_thread(lambda: function(**args))
+                    if inspect.isawaitable(call.result):
+                        call.result = await call.result
+        return call.result
 
     def call_tool_sync(self, function: Callable[..., Any], /, **args: Any) -> Any:
         """`call_tool` for sync agents and sync tools."""
-        call_id = self._called(function, args)
-        started = clock.monotonic()
-        try:
-            result = function(**args)
-        except BaseException as error:
-            self._answered(function, call_id, {"error": f"{type(error).__name__}: {error}"}, started)
-            raise
-        self._answered(function, call_id, result, started)
-        return result
+        with self._recorded(function, args) as call:
+            if call.answer is None:
+                call.result = function(**args)
+        return call.result
 
-    def _called(self, function: Callable[..., Any], args: dict[str, Any]) -> str:
-        call_id = f"call-{clock.new_id()}"
-        call = FunctionCall(id=call_id, name=_tool_name(function), args=dict(args))
+    @contextmanager
+    def _recorded(self, function: Callable[..., Any], args: dict[str, Any]) -> Iterator[_Call]:
+        """A call under way: recorded when it begins, its response or error when it ends."""
+        call_id, name = f"call-{clock.new_id()}", _tool_name(function)
+        call = FunctionCall(id=call_id, name=name, args=dict(args))
         self._add(Event(content=Content(role="model", parts=[Part(function_call=call)])))
-        return call_id
+        started = clock.monotonic()
+        made = _Call()
+        mocked = None
+        try:
+            made.answer = self._mocks.answer(name, args)
+            if made.answer is not None:
+                made.result, mocked = made.answer.response, [call_id]
+            yield made
+        except BaseException as error:
+            mocked = [call_id] if isinstance(error, MockedToolError) else mocked
+            made.result = {"error": f"{type(error).__name__}: {error}"}
+            raise
+        finally:
+            self._tool_seconds = (self._tool_seconds or 0.0) + clock.monotonic() - started
+            result = made.result
+            response = FunctionResponse(
+                id=call_id,
+                name=name,
+                response=dict(result) if isinstance(result, dict) else {"result": result},
+            )
+            content = Content(role="user", parts=[Part(function_response=response)])
+            self._add(Event(content=content, mocked=mocked))
 
-    def _answered(self, function: Callable[..., Any], call_id: str, result: Any, started: float) -> None:
-        self._tool_seconds = (self._tool_seconds or 0.0) + clock.monotonic() - started
-        response = FunctionResponse(
-            id=call_id,
-            name=_tool_name(function),
-            response=dict(result) if isinstance(result, dict) else {"result": result},
-        )
-        self._add(Event(content=Content(role="user", parts=[Part(function_response=response)])))
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call under way."""
+
+    answer: Answer | None = None
+    """Of a mock; None if the tool is to run."""
+    result: Any = None
 
 
 def _tool_name(function: Callable[..., Any]) -> str:

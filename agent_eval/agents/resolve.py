@@ -10,6 +10,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,10 +19,22 @@ from agent_eval.agents.base import Agent
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
 
-ATTRIBUTES = ("root_agent", "agent", "get_agent_async")
+ATTRIBUTES = ("app", "root_agent", "agent", "get_agent_async")
 
 
-def resolve_agent(reference: str) -> Agent:
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """How agents are built and run."""
+
+    share: bool = False
+    """Keep what a factory gives for all runs, instead of asking it anew for each."""
+    record_inner_calls: bool = False
+    """Record what ADK agents inside an AgentTool do."""
+    artifacts: str | None = None
+    """Where ADK agents keep artifacts: a folder, or `gs://bucket`; in memory if not given."""
+
+
+def resolve_agent(reference: str, options: AgentOptions) -> Agent:
     """The agent behind a reference.
 
     Raises:
@@ -30,9 +43,10 @@ def resolve_agent(reference: str) -> Agent:
     path = Path(reference)
     if path.exists():
         _load_dotenv(path)
-        module = _import_file(path)
         name = path.stem if path.is_file() else path.resolve().name
-        return _agent_of(module, None, name, reference)
+        if (path / "root_agent.yaml").is_file() and not (path / "agent.py").is_file():
+            return _adk_from_yaml(path, name, options)
+        return _agent_of(_import_file(path), None, name, reference, options)
     module_name, _, attribute = reference.partition(":")
     is_name = all(part.isidentifier() for part in module_name.split("."))
     if not is_name or reference.endswith(".py"):
@@ -47,7 +61,25 @@ def resolve_agent(reference: str) -> Agent:
     module = _import(module_name, reference)
     if module.__file__:
         _load_dotenv(Path(module.__file__))
-    return _agent_of(module, attribute or None, attribute or module_name.rpartition(".")[2], reference)
+    name = attribute or module_name.rpartition(".")[2]
+    return _agent_of(module, attribute or None, name, reference, options)
+
+
+def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
+    """An ADK agent written as `root_agent.yaml`."""
+    try:
+        from agent_eval.agents.adk import AdkAgent, AdkSource, load_yaml
+    except ImportError as error:
+        raise AgentError(Problem(str(error), str(path), hint=_import_hint(error))) from error
+    try:
+        agent = load_yaml(path / "root_agent.yaml")
+    except Exception as error:  # whatever is wrong with the file, or with the code that it names
+        raise AgentError(
+            Problem(f"cannot be loaded: {type(error).__name__}: {error}", str(path / "root_agent.yaml"))
+        ) from error
+    return AdkAgent(
+        name, AdkSource(_shared(agent), False, None, options.record_inner_calls, options.artifacts)
+    )
 
 
 def _load_dotenv(path: Path) -> None:
@@ -106,31 +138,48 @@ def _import(name: str, reference: str) -> ModuleType:
 
 def _import_hint(error: BaseException) -> str | None:
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("google.adk"):
-        return "install google-adk: `pip install google-adk`"
+        return "it is an agent of Google ADK: `pip install google-adk`"
     return None
 
 
-def _agent_of(module: ModuleType, attribute: str | None, name: str, reference: str) -> Agent:
-    modules = [module, sys.modules.get(f"{module.__name__}.agent")]
+def _agent_of(
+    module: ModuleType, attribute: str | None, name: str, reference: str, options: AgentOptions
+) -> Agent:
+    holders = [holder for holder in (module, sys.modules.get(f"{module.__name__}.agent")) if holder]
     wanted = (attribute,) if attribute else ATTRIBUTES
     for key in wanted:
-        for holder in modules:
+        for holder in holders:
             found = getattr(holder, key, None)
-            if found is not None and not isinstance(found, ModuleType):
-                return _adapted(found, name, reference, factory=key == "get_agent_async")
+            if found is not None and not isinstance(found, ModuleType) and (key != "app" or _is_adk(found)):
+                reset = next((hook for one in holders if (hook := getattr(one, "reset_data", None))), None)
+                return _adapted(found, name, reference, reset, options)
     raise AgentError(
         Problem(
             f"`{module.__name__}` has no {' or '.join(f'`{key}`' for key in wanted)}",
             reference,
-            hint="expose `root_agent`: a callable that takes `(message, session)`",
+            hint="expose `root_agent`: a callable that takes `(message, session)`, or an agent of Google ADK",
         )
     )
 
 
-def _adapted(found: Any, name: str, reference: str, *, factory: bool) -> Agent:
-    if any(cls.__module__.startswith("google.adk") for cls in type(found).__mro__):
-        raise AgentError(Problem("is a Google ADK agent, which this version cannot run yet", reference))
-    if not callable(found):
+def _is_adk(found: Any) -> bool:
+    return any(cls.__module__.startswith("google.adk.") for cls in type(found).__mro__)
+
+
+def _is_factory(found: Any) -> bool:
+    """Whether a callable gives the agent rather than being it: it can be called with nothing."""
+    try:
+        inspect.signature(found).bind()
+    except (TypeError, ValueError):
+        return False
+    return not _is_adk(found)
+
+
+def _adapted(
+    found: Any, name: str, reference: str, reset: Callable[[], object] | None, options: AgentOptions
+) -> Agent:
+    """The adapter for what was found. What a factory makes shows in what its module imported."""
+    if not callable(found) and not _is_adk(found):
         raise AgentError(
             Problem(
                 f"its agent is {type(found).__name__}, which cannot be called",
@@ -138,7 +187,14 @@ def _adapted(found: Any, name: str, reference: str, *, factory: bool) -> Agent:
                 hint="an agent is a callable that takes `(message, session)`",
             )
         )
-    return PythonAgent(name, _built_fresh(found) if factory else _shared(found))
+    factory = _is_factory(found)
+    make = _built(found, once=options.share) if factory else _shared(found)
+    if _is_adk(found) or (factory and "google.adk.agents" in sys.modules):
+        from agent_eval.agents.adk import AdkAgent, AdkSource  # imports google-adk
+
+        fresh = factory and not options.share
+        return AdkAgent(name, AdkSource(make, fresh, reset, options.record_inner_calls, options.artifacts))
+    return PythonAgent(name, make)
 
 
 def _shared(agent: PythonCallable) -> Callable[[], Awaitable[PythonCallable]]:
@@ -148,14 +204,18 @@ def _shared(agent: PythonCallable) -> Callable[[], Awaitable[PythonCallable]]:
     return make
 
 
-def _built_fresh(factory: Callable[[], Any]) -> Callable[[], Awaitable[PythonCallable]]:
-    async def make() -> PythonCallable:
+def _built(factory: Callable[[], Any], *, once: bool) -> Callable[[], Awaitable[Any]]:
+    kept: list[Any] = []
+
+    async def make() -> Any:
+        if once and kept:
+            return kept[0]
         built = factory()
         if inspect.isawaitable(built):
             built = await built
         if isinstance(built, tuple):  # (agent, exit stack), as older ADK samples return it
             built = built[0]
-        agent: PythonCallable = built
-        return agent
+        kept[:] = [built]
+        return built
 
     return make

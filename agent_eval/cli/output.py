@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import sys
@@ -59,6 +60,8 @@ class Output:
         raise SystemExit(int(code))
 
     def __enter__(self) -> Self:
+        if not self._debug:  # what a library logs of a crash is in the run's record
+            logging.getLogger().addHandler(logging.NullHandler())
         return self
 
     def __exit__(
@@ -110,5 +113,11 @@ def _console(*, stderr: bool) -> Console:
 
 
 def command_line(argv: list[str]) -> str:
-    """The command as it was typed, without the path it was started from."""
-    return shlex.join(["agent-eval", *argv[1:]])
+    """The command as it was typed, without the path it was started from and without secrets."""
+    words = list(argv[1:])
+    for index, word in enumerate(words):
+        if word == "--header" and index + 1 < len(words):
+            words[index + 1] = words[index + 1].partition(":")[0] + ": ***"
+        elif word.startswith("--header="):
+            words[index] = word.partition(":")[0] + ": ***"
+    return shlex.join(["agent-eval", *words])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.output import Output, command_line
-from agent_eval.errors import ExitCode
+from agent_eval.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
@@ -31,6 +31,10 @@ agent-eval run my_agent orders.evalset.json:refund,cancel --print_detailed_resul
 agent-eval run --evalset orders.evalset.json --config strict.json --json > result.json
 
 Option names take hyphens as well: --num-runs is --num_runs."""
+
+
+AGENT = "Agent"
+"""The part of --help about how the agent is reached."""
 
 
 def run(
@@ -85,6 +89,45 @@ def run(
     no_circuit_breaker: Annotated[
         bool, typer.Option("--no_circuit_breaker", help="Go on, however the first runs crash.")
     ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url", help="Talk to an ADK API server instead of importing an agent.", rich_help_panel=AGENT
+        ),
+    ] = None,
+    app_name: Annotated[
+        str | None, typer.Option("--app_name", help="The app served at --url.", rich_help_panel=AGENT)
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header", help="Sent to --url, as 'Key: value'; kept out of records.", rich_help_panel=AGENT
+        ),
+    ] = None,
+    env_file: Annotated[
+        str | None,
+        typer.Option(
+            "--env_file", help="Environment for the agent; what is set already wins.", rich_help_panel=AGENT
+        ),
+    ] = None,
+    share_agent: Annotated[
+        bool,
+        typer.Option("--share_agent", help="Keep one agent where a factory gives it.", rich_help_panel=AGENT),
+    ] = False,
+    record_inner_calls: Annotated[
+        bool,
+        typer.Option(
+            "--record_inner_calls",
+            help="Record what ADK agents inside an AgentTool do.",
+            rich_help_panel=AGENT,
+        ),
+    ] = False,
+    artifacts: Annotated[
+        str | None,
+        typer.Option(
+            "--artifacts", help="Folder or gs://bucket for artifacts of ADK agents.", rich_help_panel=AGENT
+        ),
+    ] = None,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -101,13 +144,14 @@ def run(
     ] = False,
 ) -> None:
     """Run eval sets against an agent, and say which cases passed."""
-    named, eval_sets = _targets(targets or [], agent)
+    named, eval_sets = _targets(targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
-        from agent_eval.preparation import Options, plan_evaluation  # what runs is imported to run
+        from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
+        from agent_eval.preparation import Options, plan_evaluation
 
         options = Options(
-            agent=named,
+            agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
             all=every,
             config=config,
@@ -119,11 +163,25 @@ def run(
             stop_when_decided=stop_when_decided,
             fail_fast=fail_fast,
             circuit_breaker=None if no_circuit_breaker else circuit_breaker,
+            url=url,
+            app_name=app_name,
+            headers=_headers(header or []),
+            env_file=env_file,
+            agents=AgentOptions(
+                share=share_agent, record_inner_calls=record_inner_calls, artifacts=artifacts
+            ),
             output=output,
             command=command_line(sys.argv),
         )
         evaluation = plan_evaluation(options)
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out))
+
+
+def _headers(given: list[str]) -> tuple[tuple[str, str], ...]:
+    pairs = [header.partition(":") for header in given]
+    if any(not colon or not key.strip() for key, colon, _ in pairs):
+        raise InputError(Problem("--header takes 'Key: value'"))
+    return tuple((key.strip(), value.strip()) for key, _, value in pairs)
 
 
 @dataclass(frozen=True, slots=True)

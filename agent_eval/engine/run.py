@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent_eval import clock
-from agent_eval.agents.base import Agent, AgentSession, SessionRequest, Turn
+from agent_eval.agents.base import Agent, AgentSession, SessionRequest, ToolRules, Turn
 from agent_eval.plan import RunSpec
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -113,6 +113,7 @@ class _Conversation:
             state=copy.deepcopy(given.state) if given else {},
             run_index=spec.run_index,
             seed=spec.seed,
+            tools=ToolRules(spec.config.tool_mocks, spec.config.tool_confirmation),
         )
         self.invocations: list[Invocation] = []
         """The turns taken; the last one may have broken off."""

@@ -25,6 +25,8 @@ _MODELS = (
     schema.LiveModelConfig,
     schema.MultiRunConfig,
     schema.CrossRunScoring,
+    schema.ToolMocks,
+    schema.ToolMock,
 )
 
 

@@ -112,7 +112,14 @@ _EXPECTED = {
     "bytes_invalid_encoding": "expected base64",
 }
 
-_SAID_IN_FULL = {"two_spellings", "sdk_value", "template_syntax", "template_placeholders"}
+_SAID_IN_FULL = {
+    "two_spellings",
+    "sdk_value",
+    "template_syntax",
+    "template_placeholders",
+    "bad_pattern",
+    "one_answer",
+}
 """Errors of our own schema whose message leaves nothing to add."""
 
 

@@ -181,6 +181,8 @@ class Event(Value):
     model_version: str | None = None
     input_transcription: Transcription | None = None
     output_transcription: Transcription | None = None
+    mocked: list[str] | None = None
+    """Ids of the calls whose responses here come from a mock."""
 
     @property
     def parts(self) -> list[Part]:
@@ -207,6 +209,8 @@ class InvocationEvent(Value):
     grounding_metadata: GroundingMetadata | None = None
     usage_metadata: UsageMetadata | None = None
     model_version: str | None = None
+    mocked: list[str] | None = None
+    """Ids of the calls whose responses here come from a mock."""
 
     @model_validator(mode="before")
     @classmethod

@@ -28,7 +28,7 @@ Item = dict[str, Any]
 Check = Callable[[Item, Item], list[str]]
 """`check(item, header)`: what differs, one line each; `header` is what the file says of all its items."""
 
-SINCE_2_14 = frozenset({"multi_run_config"})
+NOT_IN_ADK_2_13 = frozenset({"multi_run_config", "tool_confirmation", "tool_mocks"})
 """Keys of a config that the ADK behind the vectors did not know."""
 
 QUESTION = {"role": "user", "parts": [{"text": "q"}]}
@@ -133,7 +133,7 @@ def eval_config_load(item: Item, header: Item) -> list[str]:
     wanted = item["verdict"] == "accepted"
     if config is None or not wanted:
         return _verdict("verdict", config is not None, wanted)
-    found = differences(_dump(config, SINCE_2_14), item["value"], "value") if "value" in item else []
+    found = differences(_dump(config, NOT_IN_ADK_2_13), item["value"], "value") if "value" in item else []
     for name, info in item.get("custom_metric_info", {}).items():
         got = _dump(config.custom_metrics[name].info(name))
         found += differences(got, info, f"custom_metric_info.{name}")

@@ -1,0 +1,166 @@
+"""An ADK plugin that notes what a turn's events do not tell: instructions, tools, and where time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from agent_eval import clock
+from agent_eval.agents.adk_events import event_of
+from agent_eval.agents.base import Turn
+from agent_eval.agents.tools import MockedTools
+from agent_eval.schema.trace import USER_AUTHOR, AgentDetails, AppDetails
+
+RETRIES = types.HttpRetryOptions(
+    attempts=5, initial_delay=1.0, max_delay=60.0, http_status_codes=[408, 429, 500, 502, 503, 504]
+)
+"""For model calls that bring no retry options of their own."""
+
+
+class Busy:
+    """Intervals during which something was under way."""
+
+    def __init__(self) -> None:
+        self._open: dict[object, float] = {}
+        self._closed: list[tuple[float, float]] = []
+
+    def begin(self, key: object) -> None:
+        """Something begins."""
+        self._open.setdefault(key, clock.monotonic())
+
+    def end(self, key: object) -> None:
+        """It ends; ending twice is ending once."""
+        if (began := self._open.pop(key, None)) is not None:
+            self._closed.append((began, clock.monotonic()))
+
+    def intervals(self) -> list[tuple[float, float]]:
+        """All of them; what is still under way ends now."""
+        for key in list(self._open):
+            self.end(key)
+        return self._closed
+
+
+def covered(intervals: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same time without overlaps, in order."""
+    merged: list[tuple[float, float]] = []
+    for begin, end in sorted(intervals):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def seconds(intervals: list[tuple[float, float]]) -> float:
+    """How much time intervals cover; what overlaps counts once."""
+    return sum(end - begin for begin, end in covered(intervals))
+
+
+class Recorder(BasePlugin):
+    """One run's plugin: notes, mocks tools, and gives model calls retry options where they have none."""
+
+    def __init__(self, mocks: MockedTools, *, inner_calls_of: str | None = None) -> None:
+        """Takes the run's mocks, and its session id if events inside an AgentTool are to be recorded."""
+        super().__init__(name="agent_eval_recorder")
+        self._mocks = mocks
+        self._inner_calls_of = inner_calls_of
+        self._turn: Turn | None = None
+        self.mocked: set[str] = set()
+        """Ids of the calls that a mock answered."""
+        self._models = Busy()
+        self._tools = Busy()
+        self._details: dict[str, AgentDetails] = {}
+
+    @contextmanager
+    def recording(self, turn: Turn) -> Iterator[None]:
+        """Notes what happens meanwhile, for this turn."""
+        self._models, self._tools, self._details = Busy(), Busy(), {}
+        self._turn = turn
+        try:
+            yield
+        finally:
+            self._turn = None
+            models, tools = self._models.intervals(), self._tools.intervals()
+            turn.model_seconds = round(seconds(models), 6)
+            turn.tool_seconds = round(seconds(models + tools) - seconds(models), 6)
+            authors = {event.author for event in turn.events}
+            details = {name: shown for name, shown in self._details.items() if name in authors}
+            turn.app_details = AppDetails(agent_details=details) if details else None
+
+    async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
+        """An event of any runner; those inside an AgentTool have a session of their own."""
+        outer = self._inner_calls_of
+        if outer and self._turn and invocation_context.session.id != outer and event.author != USER_AUTHOR:
+            self._turn.add(event_of(event, self.mocked))
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        """A model call begins."""
+        self._models.begin(_call_key(callback_context))
+        config = llm_request.config
+        if config is not None:
+            config.http_options = config.http_options or types.HttpOptions()
+            config.http_options.retry_options = config.http_options.retry_options or RETRIES
+        name = callback_context.agent_name
+        if name not in self._details:
+            self._details[name] = _agent_details(name, config)
+
+    async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
+        """A model answers; a streamed piece is not the end of it."""
+        if not llm_response.partial:
+            self._models.end(_call_key(callback_context))
+
+    async def on_model_error_callback(
+        self, *, callback_context: Any, llm_request: Any, error: Exception
+    ) -> None:
+        """A model call fails."""
+        self._models.end(_call_key(callback_context))
+
+    async def before_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
+    ) -> dict[str, Any] | None:
+        """A tool begins, or its mock answers."""
+        call_id = tool_context.function_call_id
+        if (answer := self._mocks.answer(tool.name, tool_args)) is not None:
+            self.mocked.add(call_id)
+            response = answer.response
+            return response if isinstance(response, dict) and response else {"result": response}
+        self._tools.begin(call_id)
+        return None
+
+    async def after_tool_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
+    ) -> dict[str, Any] | None:
+        """A tool answers."""
+        self._tools.end(tool_context.function_call_id)
+        return None
+
+    async def on_tool_error_callback(
+        self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: Exception
+    ) -> dict[str, Any] | None:
+        """A tool fails."""
+        self._tools.end(tool_context.function_call_id)
+        return None
+
+
+def _call_key(context: Any) -> tuple[str, str]:
+    """One agent makes one model call at a time in an invocation."""
+    return context.invocation_id, context.agent_name
+
+
+def _agent_details(name: str, config: Any) -> AgentDetails:
+    instruction = getattr(config, "system_instruction", None) or ""
+    tools = getattr(config, "tools", None) or []
+    return AgentDetails(
+        name=name,
+        instructions=instruction if isinstance(instruction, str) else str(instruction),
+        tool_declarations=[
+            tool.model_dump(mode="json", exclude_none=True)
+            if hasattr(tool, "model_dump")
+            else getattr(tool, "__name__", str(tool))
+            for tool in tools
+        ],
+    )

@@ -1,0 +1,182 @@
+"""A served agent: drives an ADK API server over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from pydantic import ValidationError
+
+from agent_eval import serde
+from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.schema.trace import USER_AUTHOR, Event
+
+CONNECT_SECONDS = 10.0
+"""To reach the server. How long it may think is the run's time limit to say."""
+
+
+class ServerError(Exception):
+    """The server could not be reached, refused a request, or broke off its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where an agent is served."""
+
+    url: str
+    app_name: str | None = None
+    """The app to talk to; without it, the one a case names, else the only one the server has."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request. They may hold secrets, and are in no record."""
+
+
+class HttpAgent:
+    """An agent behind `/apps/{app}/users/{user}/sessions/{session}` and `/run_sse`."""
+
+    kind = "http"
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.name = server.app_name or server.url
+
+    async def open(self, request: SessionRequest) -> HttpSession:
+        """Creates a session of its own on the server; one that has its id already is removed first.
+
+        Raises:
+            ServerError: the server does not give one.
+        """
+        client = httpx.AsyncClient(
+            base_url=self._server.url.rstrip("/"),
+            headers=dict(self._server.headers),
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+        )
+        try:
+            app_name = self._server.app_name or await _app_name(client, request.app_name)
+            session = HttpSession(client, app_name, request)
+            await session.create()
+        except BaseException:
+            await client.aclose()
+            raise
+        return session
+
+
+async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
+    """The app a case names if the server has it, else the only one it has."""
+    names = serde.from_json((await _send(client, "GET", "/list-apps")).content)
+    if isinstance(names, list) and wanted not in names and len(names) == 1:
+        return str(names[0])
+    return wanted
+
+
+class HttpSession:
+    """One conversation with a served agent."""
+
+    def __init__(self, client: httpx.AsyncClient, app_name: str, request: SessionRequest) -> None:
+        self._client = client
+        self._app_name = app_name
+        self._request = request
+        self._state = request.state
+        parts = ("apps", app_name, "users", request.user_id, "sessions", request.session_id)
+        self._path = "/" + "/".join(quote(part, safe="") for part in parts)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state as the server gave it last."""
+        return self._state
+
+    async def create(self) -> None:
+        """Makes the session on the server, empty but for its state."""
+        with contextlib.suppress(ServerError):
+            await _send(self._client, "DELETE", self._path)
+        await _send(self._client, "POST", self._path, serde.to_json(self._request.state))
+
+    async def send(self, turn: Turn) -> None:
+        """Runs one turn.
+
+        Raises:
+            ServerError: the server refused, reported an error, or broke off.
+        """
+        body = serde.to_json(
+            {
+                "app_name": self._app_name,
+                "user_id": self._request.user_id,
+                "session_id": self._request.session_id,
+                "new_message": turn.message.model_dump(mode="json", exclude_none=True, by_alias=False),
+                "streaming": False,
+            }
+        )
+        try:
+            async with self._client.stream("POST", "/run_sse", content=body, headers=_JSON) as response:
+                if response.is_error:
+                    await response.aread()
+                    raise ServerError(_refusal(response))
+                async for data in _event_data(response):
+                    event = _event(data)
+                    if event.author != USER_AUTHOR:
+                        turn.add(event)
+        except httpx.HTTPError as error:
+            raise ServerError(_unreachable(error, "/run_sse")) from error
+        await self._read_state()
+
+    async def _read_state(self) -> None:
+        answer = serde.from_json((await _send(self._client, "GET", self._path)).content)
+        if isinstance(answer, dict) and isinstance(answer.get("state"), dict):
+            self._state = answer["state"]
+
+    async def close(self) -> None:
+        """Removes the session from the server."""
+        with contextlib.suppress(ServerError):
+            await _send(self._client, "DELETE", self._path)
+        await self._client.aclose()
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+async def _send(
+    client: httpx.AsyncClient, method: str, path: str, body: bytes | None = None
+) -> httpx.Response:
+    try:
+        response = await client.request(method, path, content=body, headers=_JSON if body else None)
+    except httpx.HTTPError as error:
+        raise ServerError(_unreachable(error, path)) from error
+    if response.is_error:
+        raise ServerError(_refusal(response))
+    return response
+
+
+async def _event_data(response: httpx.Response) -> AsyncIterator[str]:
+    """The data of each server-sent event."""
+    async for line in response.aiter_lines():
+        if line.startswith("data:") and (data := line[5:].strip()):
+            yield data
+
+
+def _event(data: str) -> Event:
+    """The event in a server-sent one.
+
+    Raises:
+        ServerError: the server reports an error, or sends something else than an event.
+    """
+    try:
+        document = serde.from_json(data)
+        if isinstance(document, dict) and "error" in document and "author" not in document:
+            raise ServerError(f"the server reports: {document['error']}")
+        event = Event.model_validate_json(data)
+    except (serde.DocumentError, ValidationError) as error:
+        raise ServerError(f"the server sent no event: {data:.200}") from error
+    return event.model_copy(update={"invocation_id": ""})
+
+
+def _refusal(response: httpx.Response) -> str:
+    return (
+        f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text:.300}"
+    )
+
+
+def _unreachable(error: httpx.HTTPError, path: str) -> str:
+    return f"{path}: {type(error).__name__}: {error}" if str(error) else f"{path}: {type(error).__name__}"
