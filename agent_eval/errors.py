@@ -69,5 +69,5 @@ class AgentError(AgentEvalError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the closest known word, or None when nothing is close."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else None

@@ -19,7 +19,7 @@ from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import execute
 from agent_eval.engine.scheduler import run_all
-from agent_eval.metrics.scoring import Scorer
+from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, Options, PlannedSet
 from agent_eval.schema.result import (
@@ -43,7 +43,6 @@ class _OpenSet:
     """An eval set under way."""
 
     planned: PlannedSet
-    scorer: Scorer
     journal: Journal
     started: float
     outcomes: dict[str, list[RunOutcome]]
@@ -85,25 +84,44 @@ class Finished:
     summary: Path
     journal: Path
 
+    def near(self, home: Path) -> Finished:
+        """The same with paths relative to a folder, where they lie below it."""
+        below = self.summary.is_relative_to(home)
+        return Finished(
+            self.result,
+            self.summary.relative_to(home) if below else self.summary,
+            self.journal.relative_to(home) if below else self.journal,
+        )
+
 
 async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> list[Finished]:
     """Makes all runs in one pool and writes the results, one for each eval set.
 
     Raises:
+        InputError: the folder for results cannot be used; nothing was run.
         OSError: results cannot be written; the journal keeps what was written before.
     """
     options = evaluation.options
-    folder = Path(options.output) if options.output else DEFAULT_FOLDER
+    home = Path.cwd()  # agents may change the folder
+    folder = home / (options.output or DEFAULT_FOLDER)
     breaker = _breaker(options)
     failed: list[str] = []
     with ExitStack() as stack:
-        opened = [_open_set(planned, folder, stack) for planned in evaluation.sets]
+        try:
+            opened = [_open_set(planned, folder, stack) for planned in evaluation.sets]
+        except OSError as error:
+            problem = Problem(
+                f"results cannot be kept there: {error.strerror}", str(error.filename or folder)
+            )
+            raise InputError(problem) from None
 
         async def make(spec: RunSpec) -> RunRecord:
             def player() -> StaticPlayer:
                 return StaticPlayer(spec.case.conversation or [])
 
-            return await execute(spec, evaluation.agents[spec.agent], player, opened[spec.set_index].scorer)
+            return await execute(
+                spec, evaluation.agents[spec.agent], player, opened[spec.set_index].planned.scorer
+            )
 
         def keep(spec: RunSpec, record: RunRecord) -> None:
             opened[spec.set_index].keep(record)
@@ -122,10 +140,14 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
                 else:
                     yield spec
 
-        await run_all(due(), make, keep, parallelism=options.parallelism, progress=progress or Silent())
+        try:
+            await run_all(due(), make, keep, parallelism=options.parallelism, progress=progress or Silent())
+        finally:
+            for planned in evaluation.sets:
+                await planned.scorer.aclose()
     stop = _stop(breaker, failed)
     origin = provenance(options.command, options.seed)
-    return [_finish(one, evaluation.agents, origin, stop) for one in opened]
+    return [_finish(one, evaluation.agents, origin, stop).near(home) for one in opened]
 
 
 def _breaker(options: Options) -> CircuitBreaker:
@@ -157,7 +179,6 @@ def _open_set(planned: PlannedSet, folder: Path, stack: ExitStack) -> _OpenSet:
     stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
     return _OpenSet(
         planned=planned,
-        scorer=Scorer(planned.metrics),
         journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
@@ -189,6 +210,11 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
                 metric.name: metric.eval_metric.criterion.model_dump(mode="json")
                 for metric in planned.metrics
                 if metric.eval_metric.criterion
+            },
+            custom_metrics={
+                metric.name: path
+                for metric in planned.metrics
+                if (path := metric.eval_metric.custom_function_path)
             },
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),

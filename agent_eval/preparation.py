@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from agent_eval.inputs.discovery import Found, find_agent, find_config, select_c
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
-from agent_eval.metrics.registry import ConfiguredMetric, configured_metrics
+from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
+from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
 from agent_eval.schema.evalset import EvalCase
 
@@ -35,6 +37,8 @@ class Options:
     parallelism: int = 4
     timeout: float | None = 300.0
     """Seconds a run may take."""
+    metric_timeout: float | None = DEFAULT_TIMEOUT
+    """Seconds a metric may take for one run."""
     seed: int = 0
     """What each run's own seed is derived from."""
     retry_crashed: int = 0
@@ -69,6 +73,7 @@ class PlannedSet:
     config: LoadedConfig
     config_why: str
     metrics: tuple[ConfiguredMetric, ...]
+    scorer: Scorer
     agent_why: str
 
     @property
@@ -100,26 +105,37 @@ def plan_evaluation(options: Options) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
+    _refuse_empty(options)
     project = find_project()
     if options.env_file:
         _load_env_file(Path(options.env_file))
     planned: list[PlannedSet] = []
     problems: list[Problem] = []
+    agents: dict[str, Agent] = {}
     for selector in selected_eval_sets(options.eval_sets, options.agent, project, every=options.all):
         try:
-            planned.append(_plan_set(selector, options, project))
+            planned.append(_plan_set(selector, options, project, agents))
         except InputError as error:
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
-    references = dict.fromkeys(case.agent for one in planned for case in one.cases)
-    agents = {reference: _agent(reference, options) for reference in references}
     return Evaluation(
         options=options,
         sets=tuple(planned),
         agents=agents,
-        warnings=tuple(dict.fromkeys(_app_name_warnings(planned, agents))),
+        warnings=(
+            *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
+            *_app_name_warnings(planned, agents),
+        ),
     )
+
+
+def _refuse_empty(options: Options) -> None:
+    """An option that is there but empty, as an unset variable leaves it, is no option left out."""
+    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
+        given = getattr(options, name)
+        if given is not None and not given.strip():
+            raise InputError(Problem(f"--{name} is empty"))
 
 
 def _agent(reference: str, options: Options) -> Agent:
@@ -140,7 +156,8 @@ def _load_env_file(path: Path) -> None:
     load_dotenv(path, override=False)
 
 
-def _plan_set(selector: Selector, options: Options, project: Project) -> PlannedSet:
+def _plan_set(selector: Selector, options: Options, project: Project, agents: dict[str, Agent]) -> PlannedSet:
+    """Finds and checks what one eval set needs; its agents are added to `agents`."""
     path = Path(selector.file)
     loaded = load_eval_set(path)
     found = Found(options.config, "--config") if options.config else find_config(path)
@@ -149,7 +166,10 @@ def _plan_set(selector: Selector, options: Options, project: Project) -> Planned
         config = _with_num_runs(config, options.num_runs)
     cases = select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
     named = options.url or options.agent
-    agents = [find_agent(case, named, project) for case in cases]
+    found_agents = [find_agent(case, named, project) for case in cases]
+    for reference in dict.fromkeys(agent.reference for agent in found_agents):
+        if reference not in agents:
+            agents[reference] = _agent(reference, options)
     folders = [Path(found.reference).resolve().parent] if found else []
     metrics = configured_metrics(
         config.config,
@@ -159,18 +179,39 @@ def _plan_set(selector: Selector, options: Options, project: Project) -> Planned
     _check(metrics, cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
-        cases=tuple(PlannedCase(case, agent.reference) for case, agent in zip(cases, agents, strict=True)),
+        cases=tuple(
+            PlannedCase(case, agent.reference) for case, agent in zip(cases, found_agents, strict=True)
+        ),
         config=config,
         config_why=found.why if found else "the default, as no config was found",
         metrics=tuple(metrics),
-        agent_why=agents[0].why,
+        scorer=_scorer(metrics, options, config),
+        agent_why=found_agents[0].why,
     )
+
+
+def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: LoadedConfig) -> Scorer:
+    """The evaluators, built.
+
+    Raises:
+        InputError: one of them cannot be.
+    """
+    try:
+        return Scorer(metrics, options.metric_timeout)
+    except InputError as error:
+        file = str(config.path) if config.path else None
+        raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+    except Exception as error:  # whatever the constructor of a user's evaluator does
+        file = str(config.path) if config.path else None
+        raise InputError(
+            Problem(f"a metric cannot be set up: {type(error).__name__}: {error}", file, "criteria")
+        ) from error
 
 
 def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
-    return LoadedConfig(changed, config.path, config.sha256)
+    return dataclasses.replace(config, config=changed)
 
 
 def _check(
@@ -221,9 +262,14 @@ def _check(
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:
+    """One for each pair of names, with its cases."""
+    cases: dict[tuple[str, str], list[str]] = {}
     for planned in sets:
         for case in planned.cases:
             given = case.case.session_input.app_name if case.case.session_input else ""
             name = agents[case.agent].name
             if given and given != name:
-                yield f"case `{case.case.eval_id}` is written for app `{given}`, and runs on `{name}`"
+                cases.setdefault((given, name), []).append(case.case.eval_id)
+    for (given, name), eval_ids in cases.items():
+        more = f" and {len(eval_ids) - 1} more" if len(eval_ids) > 1 else ""
+        yield f"case `{eval_ids[0]}`{more}: written for app `{given}`, run on `{name}`"

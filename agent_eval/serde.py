@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -50,6 +50,48 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value) if abs(value) < 10**308 else str(value)
     return value
+
+
+MAX_DEPTH = 60
+"""Containers nested deeper are cut: what reads them back has limits too."""
+
+_MAX_INT = 10**300
+"""Integers beyond it cannot be written as text, or not be read again."""
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A deep copy of a value that JSON can hold and give back: the value as it is now, whatever it is.
+
+    Keys become texts, tuples and sets lists, other objects their `str`; what refers to itself or is
+    nested too deeply is cut.
+    """
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value) if -_MAX_INT < value < _MAX_INT else "<integer of more than 300 digits>"
+    if depth > MAX_DEPTH:
+        return "<nested too deeply>"
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else told(key): plain(item, depth + 1) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, BaseModel):
+        return plain(value.model_dump(mode="python", exclude_none=True), depth + 1)
+    return told(value)
+
+
+def told(value: object) -> str:
+    """`str(value)`, whatever that raises."""
+    try:
+        return str(value)
+    except Exception as error:  # of a class of the user's
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def model_to_json(model: BaseModel, *, compact: bool = False) -> bytes:

@@ -33,6 +33,8 @@ class Samples:
     """What the rounds of one command measured."""
 
     seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    """Seconds of a core: less than `seconds` where it waited, for its agents or for its turn."""
     peak_mb: list[float] = field(default_factory=list)
 
     @property
@@ -60,9 +62,7 @@ def interleaved(commands: Sequence[Command], rounds: int) -> dict[str, Samples]:
     for number in range(rounds):
         _say(f"round {number + 1} of {rounds}")
         for command in commands:
-            seconds, peak_mb = _measured(command)
-            samples[command.name].seconds.append(seconds)
-            samples[command.name].peak_mb.append(peak_mb)
+            _measure(command, samples[command.name])
     _say("")
     return samples
 
@@ -77,8 +77,8 @@ def _warm_up(command: Command) -> None:
         raise SystemExit(f"{command.name} exited {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def _measured(command: Command) -> tuple[float, float]:
-    """Seconds and peak MB of one run.
+def _measure(command: Command, samples: Samples) -> None:
+    """Adds one run.
 
     On Linux, a child's peak is at least that of the process that started it, so the scripts here
     hold nothing large themselves.
@@ -97,7 +97,9 @@ def _measured(command: Command) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)  # reaped here, and not by Popen
     if process.returncode:
         raise SystemExit(f"{command.name} exited {process.returncode}")
-    return seconds, usage.ru_maxrss * _RSS_UNIT / 2**20
+    samples.seconds.append(seconds)
+    samples.cpu.append(usage.ru_utime + usage.ru_stime)
+    samples.peak_mb.append(usage.ru_maxrss * _RSS_UNIT / 2**20)
 
 
 def _say(text: str) -> None:
@@ -121,7 +123,7 @@ def print_samples(samples: Mapping[str, Samples], baseline: str) -> None:
     """One row a command; the ratio is that of the medians."""
     unit = samples[baseline].median
     print_table(
-        ["seconds, whole process", "min", "median", "max", "ratio", "peak MB"],
+        ["seconds, whole process", "min", "median", "max", "ratio", "CPU", "peak MB"],
         [
             [
                 name,
@@ -129,6 +131,7 @@ def print_samples(samples: Mapping[str, Samples], baseline: str) -> None:
                 f"{one.median:.3f}",
                 f"{max(one.seconds):.3f}",
                 f"{one.median / unit:.2f}",
+                f"{median(one.cpu):.3f}",
                 f"{one.memory:.1f}",
             ]
             for name, one in samples.items()

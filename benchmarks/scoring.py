@@ -74,25 +74,25 @@ def _turn(words: list[str], steps: Document) -> Document:
 
 
 def ours() -> tuple[Any, dict[str, Score]]:
-    """The invocation model and the evaluators of agent-eval, as its config makes them."""
-    from agent_eval.metrics.registry import configured_metrics
-    from agent_eval.schema.config import EvalConfig
+    """The invocation model and the evaluators of agent-eval."""
+    from agent_eval.metrics.base import EvalMetric
+    from agent_eval.metrics.response_match import ResponseMatchEvaluator
+    from agent_eval.metrics.trajectory import TrajectoryEvaluator
     from agent_eval.schema.trace import Invocation
 
-    config = EvalConfig.model_validate({"criteria": dict.fromkeys(METRICS, 0.5)})
-    evaluators = [metric.build() for metric in configured_metrics(config) if metric.gates and metric.build]
+    trajectory, response = (EvalMetric(metric_name=name, threshold=0.5) for name in METRICS)
+    evaluators = [TrajectoryEvaluator(trajectory), ResponseMatchEvaluator(response)]
     return Invocation, dict(zip(METRICS, map(_scored_by, evaluators), strict=True))
 
 
 def adks() -> tuple[Any, dict[str, Score]]:
     """Those of ADK."""
     from google.adk.evaluation.eval_case import Invocation
-    from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
+    from google.adk.evaluation.eval_metrics import EvalMetric
     from google.adk.evaluation.final_response_match_v1 import RougeEvaluator
     from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 
-    half = BaseCriterion(threshold=0.5)
-    trajectory, response = (EvalMetric(metric_name=name, threshold=0.5, criterion=half) for name in METRICS)
+    trajectory, response = (EvalMetric(metric_name=name, threshold=0.5) for name in METRICS)
     evaluators = [TrajectoryEvaluator(eval_metric=trajectory), RougeEvaluator(response)]
     return Invocation, dict(zip(METRICS, map(_scored_by, evaluators), strict=True))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -33,6 +34,13 @@ app()
 '''
 
 
+def compare(work: Workload) -> list[str]:
+    """`agent-eval compare` of two results, which are made here."""
+    for _ in range(2):
+        subprocess.run(work.agent_eval(1), cwd=work.folder, capture_output=True, check=True)
+    return [script(sys.executable, "agent-eval"), "compare", *map(str, work.summaries(1))]
+
+
 def main() -> None:
     options = arguments(__doc__, rounds=11).parse_args()
     adk = adk_python(options.adk)
@@ -46,6 +54,7 @@ def main() -> None:
             "bare typer + rich + pydantic + orjson --help": [sys.executable, str(bare), "--help"],
             BASELINE: [sys.executable, "-c", "import google.genai.types"],
             HELP: [script(sys.executable, "agent-eval"), "--help"],
+            "agent-eval compare, two one-case results": compare(work),
             ONE_CASE: work.agent_eval(1),
         }
         if adk:

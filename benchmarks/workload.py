@@ -106,13 +106,15 @@ class Workload:
     def _results(self, cases: int, num_runs: int = 1) -> Path:
         return self.folder / f"results_{cases}_{num_runs}"
 
+    def summaries(self, cases: int) -> list[Path]:
+        """The summaries that `agent-eval run` has left so far, oldest first."""
+        return sorted(self._results(cases).rglob("*.json"))
+
     def result_bytes(self, cases: int) -> int:
         """Journal and summary of one `agent-eval run`."""
-        journals = sorted(self._results(cases).rglob("*.runs.jsonl"))
-        summary = journals[-1].with_name(journals[-1].name.replace(".runs.jsonl", ".json"))
-        result = json.loads(summary.read_bytes())
-        _check(cases, result["totals"]["passed"])
-        return journals[-1].stat().st_size + summary.stat().st_size
+        summary = self.summaries(cases)[-1]
+        _check(cases, json.loads(summary.read_bytes())["totals"]["passed"])
+        return summary.stat().st_size + summary.with_suffix(".runs.jsonl").stat().st_size
 
     def adk_eval(self, python: str, cases: int) -> list[str]:
         """`adk eval` on the ADK package."""

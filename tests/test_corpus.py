@@ -13,9 +13,10 @@ import pytest
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import load_config
 from agent_eval.inputs.evalsets import load_eval_set
-from agent_eval.metrics.registry import configured_metrics
+from agent_eval.metrics.configured import configured_metrics
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.stored import read_stored
 
 BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "corpus"
 CORPUS = Path(os.environ.get("AGENT_EVAL_CORPUS", BESIDE_THE_REPOSITORY))
@@ -93,6 +94,16 @@ def test_file_that_adk_refuses_is_refused_by_name(entry: dict[str, Any]) -> None
     with pytest.raises(InputError) as refused:
         load(path_of(entry))
     assert path_of(entry).name in str(refused.value)
+
+
+@pytest.mark.parametrize("entry", [pytest.param(e, id=e["file"]) for e in ENTRIES if e["kind"] == "result"])
+def test_result_of_another_dialect_is_refused_by_name(entry: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as refused:
+        read_stored(path_of(entry))
+    (problem,) = refused.value.problems
+    assert problem.file == str(path_of(entry))
+    assert problem.path
+    assert problem.line
 
 
 def path_of(entry: dict[str, Any]) -> Path:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import sys
+import weakref
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,18 +22,20 @@ from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.base_toolset import BaseToolset
-from google.genai import types
 
 from agent_eval.agents.adk_events import event_of, sdk_content
 from agent_eval.agents.adk_recorder import Recorder
+from agent_eval.agents.adk_rules import check_answered, questions, reply
+from agent_eval.agents.adk_toolsets import Toolsets
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.agents.tools import MockedTools
-from agent_eval.schema.config import ToolConfirmation
+from agent_eval.schema.trace import Content, FunctionCall
 
-CONFIRMATION = "adk_request_confirmation"
-"""The call by which ADK asks whether a tool may run."""
+TOOL_THREADS = 1024
+"""At most; a thread is made only where none is idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,12 @@ class AdkSource:
 
 
 def load_yaml(path: Path) -> BaseAgent:
-    """The agent that a `root_agent.yaml` describes."""
+    """The agent that a `root_agent.yaml` describes; what code it names is found beside its folder."""
     from google.adk.agents.config_agent_utils import from_config
 
+    beside = str(path.resolve().parent.parent)
+    if beside not in sys.path:
+        sys.path.insert(0, beside)
     return from_config(str(path))
 
 
@@ -78,40 +85,41 @@ class AdkAgent:
     def __init__(self, name: str, source: AdkSource) -> None:
         self.name = name
         self._source = source
+        self._known: weakref.WeakSet[BaseToolset] = weakref.WeakSet()
 
     async def open(self, request: SessionRequest) -> AdkSession:
         """A runner and a session of its own.
 
         Raises:
-            Exception: whatever the agent's factory, `reset_data` or a toolset raises.
+            Exception: whatever the agent's factory or `reset_data` raises.
         """
         if self._source.reset:
             result = self._source.reset()
             if inspect.isawaitable(result):
                 await result
-        made = await self._source.make()
-        app, toolsets = _with_own_toolsets(_as_app(made, self.name), is_fresh=self._source.is_fresh)
+        app = _as_app(await self._source.make(), self.name)
+        toolsets = Toolsets()
         recorder = Recorder(
             MockedTools(request.tools.mocks),
+            toolsets,
             inner_calls_of=request.session_id if self._source.inner_calls else None,
         )
-        app = app.model_copy(update={"plugins": [*app.plugins, recorder]})
+        root = toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh)
         sessions = InMemorySessionService()
         runner = Runner(
-            app=app,
+            app=app.model_copy(update={"root_agent": root, "plugins": [*app.plugins, recorder]}),
             app_name=request.app_name,
             session_service=sessions,
             artifact_service=artifact_service(self._source.artifacts),
             memory_service=InMemoryMemoryService(),
         )
+        runner.plugin_manager.set_skip_closing_plugins(not self._source.is_fresh)
         await sessions.create_session(
             app_name=request.app_name,
             user_id=request.user_id,
             session_id=request.session_id,
             state=request.state,
         )
-        for toolset in toolsets:
-            await toolset.get_tools()  # ADK goes on without the tools of one that fails; a run must not
         return AdkSession(request, runner, recorder, toolsets)
 
 
@@ -119,7 +127,7 @@ class AdkSession:
     """One conversation with an ADK agent."""
 
     def __init__(
-        self, request: SessionRequest, runner: Runner, recorder: Recorder, toolsets: list[BaseToolset]
+        self, request: SessionRequest, runner: Runner, recorder: Recorder, toolsets: Toolsets
     ) -> None:
         self._request = request
         self._runner = runner
@@ -138,80 +146,55 @@ class AdkSession:
         Raises:
             ToolConfirmationError: a tool asks whether it may run, and nobody is there to say.
             AdkModelError: the model ended the turn with an error and no answer.
+            ToolsetError: a toolset cannot list its tools.
+            Exception: whatever the agent raises.
         """
         try:
             with self._recorder.recording(turn):
-                message: types.Content | None = sdk_content(turn.message)
+                message: Content | None = turn.message
                 while message:
                     message = await self._run(turn, message)
+        except Exception as error:
+            if ours := self._recorder.behind(error):
+                raise ours from ours.__cause__
+            raise
         finally:
-            session = await self._runner.session_service.get_session(
-                app_name=self._request.app_name,
-                user_id=self._request.user_id,
-                session_id=self._request.session_id,
-            )
-            if session:
-                self._state = dict(session.state)
+            await self._read_state()
 
-    async def _run(self, turn: Turn, message: types.Content) -> types.Content | None:
+    async def _run(self, turn: Turn, message: Content) -> Content | None:
         """Sends a message and adds what follows; the next message, if the agent waits for one."""
-        asked: list[types.FunctionCall] = []
+        asked: list[FunctionCall] = []
         stream = self._runner.run_async(
             user_id=self._request.user_id,
             session_id=self._request.session_id,
-            new_message=message,
+            new_message=sdk_content(message),
             run_config=_run_config(),
         )
         async with contextlib.aclosing(stream) as events:
-            async for event in events:
-                confirmations = [call for call in event.get_function_calls() if call.name == CONFIRMATION]
-                asked += confirmations
-                if not confirmations:  # the framework's own question is no step of the agent
-                    turn.add(event_of(event, self._recorder.mocked))
-        last = turn.events[-1] if turn.events else None
-        if last and last.error_code and not last.parts:
-            raise AdkModelError(f"{last.error_code}: {last.error_message or 'no answer'}")
-        return self._confirmation(asked) if asked else None
+            async for adk_event in events:
+                event = event_of(adk_event, self._recorder.mocked)
+                if found := questions(event):
+                    asked += found  # the framework's own question is no step of the agent
+                else:
+                    turn.add(event)
+        check_answered(turn)
+        return reply(asked, self._request.tools.confirmation) if asked else None
 
-    def _confirmation(self, asked: list[types.FunctionCall]) -> types.Content:
-        """The answer to tools that ask whether they may run.
-
-        Raises:
-            ToolConfirmationError: nobody is there to say.
-        """
-        rule = self._request.tools.confirmation
-        if rule is ToolConfirmation.FAIL:
-            raise ToolConfirmationError(_confirmed_tool(asked[0]))
-        confirmed = {"confirmed": rule is ToolConfirmation.APPROVE}
-        responses = [types.FunctionResponse(id=call.id, name=call.name, response=confirmed) for call in asked]
-        return types.Content(
-            role="user", parts=[types.Part(function_response=response) for response in responses]
+    async def _read_state(self) -> None:
+        session = await self._runner.session_service.get_session(
+            app_name=self._request.app_name,
+            user_id=self._request.user_id,
+            session_id=self._request.session_id,
+            config=GetSessionConfig(num_recent_events=0),  # copying events takes long
         )
+        if session:
+            self._state = dict(session.state)
 
     async def close(self) -> None:
-        """Closes what belongs to this run alone, in the task that opened it."""
-        for toolset in self._toolsets:
-            with contextlib.suppress(Exception):  # a server that is gone already has nothing to close
-                await toolset.close()
-
-
-class ToolConfirmationError(Exception):
-    """A tool asks for confirmation."""
-
-    def __init__(self, tool: str) -> None:
-        super().__init__(
-            f"tool `{tool}` asks for confirmation; set `tool_confirmation` in the eval config to "
-            "`approve` or `deny` to answer it"
-        )
-
-
-class AdkModelError(Exception):
-    """A turn that ended with an error of the model instead of an answer."""
-
-
-def _confirmed_tool(call: types.FunctionCall) -> str:
-    original = (call.args or {}).get("originalFunctionCall") or {}
-    return str(original.get("name") or "unknown") if isinstance(original, Mapping) else "unknown"
+        """Closes what belongs to this run alone: toolsets, and the plugins of an app made for it."""
+        await self._toolsets.close()
+        with contextlib.suppress(Exception):  # what a plugin has against closing changes no run
+            await self._runner.plugin_manager.close()
 
 
 def _run_config() -> RunConfig:
@@ -220,64 +203,8 @@ def _run_config() -> RunConfig:
         from google.adk.agents.run_config import ToolThreadPoolConfig
     except ImportError:
         return RunConfig()
-    return RunConfig(tool_thread_pool_config=ToolThreadPoolConfig(max_workers=32))
+    return RunConfig(tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS))
 
 
 def _as_app(made: Any, name: str) -> App:
     return made if isinstance(made, App) else App.model_construct(name=name, root_agent=made, plugins=[])
-
-
-def _with_own_toolsets(app: App, *, is_fresh: bool) -> tuple[App, list[BaseToolset]]:
-    """The app with tool connections that belong to one run, and these toolsets.
-
-    A shared agent is copied where it holds toolsets: closing them after one run must not close
-    what another run is using.
-    """
-    root = app.root_agent
-    toolsets = [toolset for agent in _agents_below(root) for toolset in _toolsets_of(agent)]
-    if is_fresh or not toolsets:
-        return app, toolsets
-    own: list[BaseToolset] = []
-    return app.model_copy(update={"root_agent": _copied(root, own)}), own
-
-
-def _agents_below(agent: Any) -> Iterator[Any]:
-    yield agent
-    for sub_agent in getattr(agent, "sub_agents", None) or ():
-        yield from _agents_below(sub_agent)
-
-
-def _toolsets_of(agent: Any) -> list[BaseToolset]:
-    return [tool for tool in getattr(agent, "tools", None) or () if isinstance(tool, BaseToolset)]
-
-
-def _copied(agent: BaseAgent, own: list[BaseToolset]) -> BaseAgent:
-    """A copy of an agent and those below it, with toolsets built anew; these go to `own`."""
-    update: dict[str, Any] = {}
-    if getattr(agent, "sub_agents", None):
-        update["sub_agents"] = [_copied(sub_agent, own) for sub_agent in agent.sub_agents]
-    if _toolsets_of(agent):
-        update["tools"] = [
-            _rebuilt(tool, own) if isinstance(tool, BaseToolset) else tool for tool in agent.tools
-        ]
-    return agent.clone(update=update)
-
-
-def _rebuilt(toolset: BaseToolset, own: list[BaseToolset]) -> BaseToolset:
-    """A toolset like the given one, built with what that one was built with.
-
-    ADK toolsets keep each argument of their constructor under its name. One that does not is
-    shared, and not closed.
-    """
-    arguments: dict[str, Any] = {}
-    for name, parameter in inspect.signature(type(toolset).__init__).parameters.items():
-        if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        kept = [attribute for attribute in (f"_{name}", name) if hasattr(toolset, attribute)]
-        if kept:
-            arguments[name] = getattr(toolset, kept[0])
-        elif parameter.default is parameter.empty:
-            return toolset
-    built = type(toolset)(**arguments)
-    own.append(built)
-    return built

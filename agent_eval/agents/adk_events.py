@@ -7,6 +7,7 @@ from typing import Any
 
 from google.genai import types
 
+from agent_eval import serde
 from agent_eval.schema.trace import Content, Event, EventActions, FunctionCall, FunctionResponse, Part
 
 
@@ -68,17 +69,17 @@ def _part_of(part: types.Part) -> Part:
         return Part(
             thought=part.thought,
             thought_signature=part.thought_signature,
-            function_call=FunctionCall(id=call.id, name=call.name, args=call.args),
+            function_call=FunctionCall(id=call.id, name=call.name, args=serde.plain(call.args)),
         )
     if part.function_response and given - _TEXT_FIELDS == {"function_response"}:
         response = part.function_response
         if not response.parts:
             return Part(
                 function_response=FunctionResponse(
-                    id=response.id, name=response.name, response=response.response
+                    id=response.id, name=response.name, response=serde.plain(response.response)
                 )
             )
-    return Part.model_validate_json(part.model_dump_json(exclude_none=True))
+    return Part.model_validate_json(part.model_dump_json(exclude_none=True, fallback=serde.told))
 
 
 def sdk_content(content: Content) -> types.Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +12,9 @@ from google.genai import types
 
 from agent_eval import clock
 from agent_eval.agents.adk_events import event_of
+from agent_eval.agents.adk_toolsets import ToolsetError, Toolsets
 from agent_eval.agents.base import Turn
-from agent_eval.agents.tools import MockedTools
+from agent_eval.agents.tools import MockedToolError, MockedTools
 from agent_eval.schema.trace import USER_AUTHOR, AgentDetails, AppDetails
 
 RETRIES = types.HttpRetryOptions(
@@ -36,6 +38,10 @@ class Busy:
         """It ends; ending twice is ending once."""
         if (began := self._open.pop(key, None)) is not None:
             self._closed.append((began, clock.monotonic()))
+
+    def drop(self, key: object) -> None:
+        """It did not take place after all, if it is still under way."""
+        self._open.pop(key, None)
 
     def intervals(self) -> list[tuple[float, float]]:
         """All of them; what is still under way ends now."""
@@ -63,10 +69,11 @@ def seconds(intervals: list[tuple[float, float]]) -> float:
 class Recorder(BasePlugin):
     """One run's plugin: notes, mocks tools, and gives model calls retry options where they have none."""
 
-    def __init__(self, mocks: MockedTools, *, inner_calls_of: str | None = None) -> None:
-        """Takes the run's mocks, and its session id if events inside an AgentTool are to be recorded."""
+    def __init__(self, mocks: MockedTools, toolsets: Toolsets, *, inner_calls_of: str | None = None) -> None:
+        """Takes the run's mocks and toolsets, and its session id if inner events are to be recorded."""
         super().__init__(name="agent_eval_recorder")
         self._mocks = mocks
+        self._toolsets = toolsets
         self._inner_calls_of = inner_calls_of
         self._turn: Turn | None = None
         self.mocked: set[str] = set()
@@ -91,14 +98,31 @@ class Recorder(BasePlugin):
             details = {name: shown for name, shown in self._details.items() if name in authors}
             turn.app_details = AppDetails(agent_details=details) if details else None
 
+    def behind(self, error: BaseException) -> Exception | None:
+        """The error of ours that ADK wrapped in this one, if it is such."""
+        cause: BaseException | None = error
+        while cause:
+            if isinstance(cause, (MockedToolError, ToolsetError)):
+                return cause
+            cause = cause.__cause__
+        return None
+
     async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
         """An event of any runner; those inside an AgentTool have a session of their own."""
+        if not event.partial:  # the answer of a callback, which no `after_model_callback` follows
+            self._models.drop((event.invocation_id, event.author))
         outer = self._inner_calls_of
         if outer and self._turn and invocation_context.session.id != outer and event.author != USER_AUTHOR:
             self._turn.add(event_of(event, self.mocked))
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        """A model call begins."""
+        """A model call begins, unless a toolset is missing that the model should have.
+
+        Raises:
+            ToolsetError: a toolset cannot list its tools.
+        """
+        if self._toolsets.failure:
+            raise self._toolsets.failure
         self._models.begin(_call_key(callback_context))
         config = llm_request.config
         if config is not None:
@@ -122,14 +146,23 @@ class Recorder(BasePlugin):
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any
     ) -> dict[str, Any] | None:
-        """A tool begins, or its mock answers."""
+        """A tool begins, or its mock answers.
+
+        Raises:
+            MockedToolError: the mock says so, and no callback for errors of tools has an answer.
+        """
         call_id = tool_context.function_call_id
-        if (answer := self._mocks.answer(tool.name, tool_args)) is not None:
+        try:
+            answer = self._mocks.answer(tool.name, tool_args)
+        except MockedToolError as error:
             self.mocked.add(call_id)
-            response = answer.response
-            return response if isinstance(response, dict) and response else {"result": response}
-        self._tools.begin(call_id)
-        return None
+            return await _answer_to_error(error, tool, tool_args, tool_context)
+        if answer is None:
+            self._tools.begin(call_id)
+            return None
+        self.mocked.add(call_id)
+        response = answer.response  # an empty one would let the tool run
+        return response if isinstance(response, dict) and response else {"result": response}
 
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
@@ -144,6 +177,28 @@ class Recorder(BasePlugin):
         """A tool fails."""
         self._tools.end(tool_context.function_call_id)
         return None
+
+
+async def _answer_to_error(
+    error: MockedToolError, tool: Any, args: dict[str, Any], context: Any
+) -> dict[str, Any]:
+    """What the app's plugins, then the agent, make of a tool's error, as when the tool itself had raised.
+
+    Raises:
+        MockedToolError: nothing.
+    """
+    invocation = context._invocation_context  # a plugin has no other way to the agent
+    answer = await invocation.plugin_manager.run_on_tool_error_callback(
+        tool=tool, tool_args=args, tool_context=context, error=error
+    )
+    for callback in getattr(invocation.agent, "canonical_on_tool_error_callbacks", ()):
+        if answer is None:
+            answer = callback(tool=tool, args=args, tool_context=context, error=error)
+            if inspect.isawaitable(answer):
+                answer = await answer
+    if answer is None:
+        raise error
+    return answer if isinstance(answer, dict) and answer else {"result": answer}
 
 
 def _call_key(context: Any) -> tuple[str, str]:

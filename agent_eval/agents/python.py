@@ -7,18 +7,15 @@ up no other run.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agent_eval import clock
+from agent_eval import clock, serde
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.agents.tools import Answer, MockedToolError, MockedTools
 from agent_eval.schema.trace import (
@@ -31,6 +28,7 @@ from agent_eval.schema.trace import (
     Invocation,
     Part,
 )
+from agent_eval.threads import in_thread
 
 PythonCallable = Callable[[Content, "Session"], Any]
 
@@ -51,7 +49,7 @@ class Session:
         self._mocks = MockedTools(request.tools.mocks)
         self._turns: list[Turn] = []
         self._add: Callable[[Event], None] = lambda event: None
-        self._tool_seconds: float | None = None
+        self._turn: Turn | None = None
 
     @property
     def history(self) -> list[Invocation]:
@@ -61,18 +59,19 @@ class Session:
     @contextmanager
     def taking(self, turn: Turn, add: Callable[[Event], None]) -> Iterator[None]:
         """The session while the agent takes a turn: tool calls go to `add`, then it is history."""
-        self._add = add
-        self._tool_seconds = None
+        self._add, self._turn = add, turn
         try:
             yield
         finally:
-            turn.tool_seconds = None if self._tool_seconds is None else round(self._tool_seconds, 6)
+            self._turn = None
             self._turns.append(turn)
 
     def sub_agent(self, name: str) -> Session:
         """This session as a sub-agent uses it: its tool calls carry `name` as their author."""
         session = copy.copy(self)
-        session._add = lambda event: self._add(event.model_copy(update={"author": name}))
+        session._add = lambda event: self._add(
+            event if event.author else event.model_copy(update={"author": name})
+        )
         return session
 
     async def call_tool(self, function: Callable[..., Any], /, **args: Any) -> Any:
@@ -94,6 +93,8 @@ class Session:
         """`call_tool` for sync agents and sync tools."""
         with self._recorded(function, args) as call:
             if call.answer is None:
+                if inspect.iscoroutinefunction(function):
+                    raise TypeError(f"`{_tool_name(function)}` is async: use `await session.call_tool(...)`")
                 call.result = function(**args)
         return call.result
 
@@ -101,7 +102,7 @@ class Session:
     def _recorded(self, function: Callable[..., Any], args: dict[str, Any]) -> Iterator[_Call]:
         """A call under way: recorded when it begins, its response or error when it ends."""
         call_id, name = f"call-{clock.new_id()}", _tool_name(function)
-        call = FunctionCall(id=call_id, name=name, args=dict(args))
+        call = FunctionCall(id=call_id, name=name, args=serde.plain(args))
         self._add(Event(content=Content(role="model", parts=[Part(function_call=call)])))
         started = clock.monotonic()
         made = _Call()
@@ -113,15 +114,17 @@ class Session:
             yield made
         except BaseException as error:
             mocked = [call_id] if isinstance(error, MockedToolError) else mocked
-            made.result = {"error": f"{type(error).__name__}: {error}"}
+            made.result = {"error": f"{type(error).__name__}: {serde.told(error)}"}
             raise
         finally:
-            self._tool_seconds = (self._tool_seconds or 0.0) + clock.monotonic() - started
-            result = made.result
+            if self._turn:
+                spent = clock.monotonic() - started
+                self._turn.tool_seconds = round((self._turn.tool_seconds or 0.0) + spent, 6)
+            result = serde.plain(made.result)
             response = FunctionResponse(
                 id=call_id,
                 name=name,
-                response=dict(result) if isinstance(result, dict) else {"result": result},
+                response=result if isinstance(result, dict) else {"result": result},
             )
             content = Content(role="user", parts=[Part(function_response=response)])
             self._add(Event(content=content, mocked=mocked))
@@ -138,32 +141,6 @@ class _Call:
 
 def _tool_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
-
-
-async def in_thread(function: Callable[[], Any]) -> Any:
-    """The function's result, from a daemon thread: one that hangs keeps nobody waiting, not even exit."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def settle(set_outcome: Callable[[Any], None], outcome: Any) -> None:
-        if not done.done():
-            set_outcome(outcome)
-
-    def work() -> None:
-        try:
-            outcome, set_outcome = function(), done.set_result
-        except BaseException as error:  # carried over to the task that waits
-            outcome, set_outcome = _carried(error), done.set_exception
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, set_outcome, outcome)
-
-    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    return await done
-
-
-def _carried(error: BaseException) -> BaseException:
-    """A future cannot hold StopIteration; everything else crosses as it is."""
-    return RuntimeError(f"StopIteration: {error}") if isinstance(error, StopIteration) else error
 
 
 class PythonAgent:
@@ -206,7 +183,8 @@ class PythonSession:
             turn.add(event if event.author else event.model_copy(update={"author": self._name}))
 
         with self._session.taking(turn, add):
-            async for output in _outputs(self._target, turn.message, self._session):
+            message = turn.message.model_copy(deep=True)  # what the agent does to it is not what was said
+            async for output in _outputs(self._target, message, self._session):
                 if output is not None:
                     add(as_event(output))
 

@@ -1,12 +1,12 @@
 """A reference -> an agent: a folder, a `.py` file, or `package.module:attribute`.
 
-A package is imported under its own name from its parent folder, so that its relative imports
-work; another package of that name that was imported from elsewhere steps aside.
+A package is imported under its own name, so that its relative imports work.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Awaitable, Callable
@@ -18,6 +18,7 @@ from typing import Any
 from agent_eval.agents.base import Agent
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
+from agent_eval.imports import import_from
 
 ATTRIBUTES = ("app", "root_agent", "agent", "get_agent_async")
 
@@ -48,8 +49,7 @@ def resolve_agent(reference: str, options: AgentOptions) -> Agent:
             return _adk_from_yaml(path, name, options)
         return _agent_of(_import_file(path), None, name, reference, options)
     module_name, _, attribute = reference.partition(":")
-    is_name = all(part.isidentifier() for part in module_name.split("."))
-    if not is_name or reference.endswith(".py"):
+    if not _is_importable(module_name):
         known = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise AgentError(
             Problem(
@@ -58,11 +58,23 @@ def resolve_agent(reference: str, options: AgentOptions) -> Agent:
                 or "name an agent's folder, its .py file, or `package.module:attribute`",
             )
         )
-    module = _import(module_name, reference)
+    module = _imported(lambda: importlib.import_module(module_name), reference)
     if module.__file__:
         _load_dotenv(Path(module.__file__))
     name = attribute or module_name.rpartition(".")[2]
     return _agent_of(module, attribute or None, name, reference, options)
+
+
+def _is_importable(module_name: str) -> bool:
+    """Whether a dotted name leads to a module, here or installed."""
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        return False
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.util.find_spec(module_name.partition(".")[0]) is not None
+    except ValueError:  # a module without a spec, such as __main__
+        return True
 
 
 def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
@@ -103,31 +115,15 @@ def _import_file(path: Path) -> ModuleType:
         )
     if resolved.is_dir() and not any((resolved / f).is_file() for f in ("__init__.py", "agent.py")):
         raise AgentError(Problem("is not an agent: it holds neither `__init__.py` nor `agent.py`", str(path)))
-    _step_aside(name, resolved)
-    sys.path.insert(0, str(resolved.parent))
-    importlib.invalidate_caches()
-    module = _import(name, str(path))
+    module = _imported(lambda: import_from(name, resolved), str(path))
     if resolved.is_dir() and (resolved / "agent.py").is_file():
-        _import(f"{name}.agent", str(path))
+        _imported(lambda: importlib.import_module(f"{name}.agent"), str(path))
     return module
 
 
-def _step_aside(name: str, wanted: Path) -> None:
-    """Forgets modules of this name that were imported from another place."""
-    module = sys.modules.get(name)
-    if module is None:
-        return
-    places = [Path(place).resolve() for place in getattr(module, "__path__", [])]
-    if module.__file__:
-        places.append(Path(module.__file__).resolve())
-    if wanted not in places:
-        for other in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
-            del sys.modules[other]
-
-
-def _import(name: str, reference: str) -> ModuleType:
+def _imported(load: Callable[[], ModuleType], reference: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        return load()
     except (Exception, SystemExit) as error:  # whatever the user's module does when it is imported
         raise AgentError(
             Problem(
@@ -167,12 +163,19 @@ def _is_adk(found: Any) -> bool:
 
 
 def _is_factory(found: Any) -> bool:
-    """Whether a callable gives the agent rather than being it: it can be called with nothing."""
+    """Whether a callable gives the agent rather than being it: it takes nothing, not a message."""
+    if _is_adk(found):
+        return False
     try:
-        inspect.signature(found).bind()
+        signature = inspect.signature(found)
+        signature.bind()
     except (TypeError, ValueError):
         return False
-    return not _is_adk(found)
+    try:
+        signature.bind("message", "session")
+    except TypeError:
+        return True
+    return False
 
 
 def _adapted(

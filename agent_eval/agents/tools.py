@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -41,10 +42,10 @@ class MockedTools:
             if mock.error is not None:
                 raise MockedToolError(mock.error)
             if mock.responses is None:
-                return Answer(mock.response)
+                return Answer(copy.deepcopy(mock.response))
             number = min(self._calls[index], len(mock.responses) - 1)
             self._calls[index] += 1
-            return Answer(mock.responses[number])
+            return Answer(copy.deepcopy(mock.responses[number]))
         if self._mocks.default is UnmatchedCall.PASS_THROUGH:
             return None
         raise MockedToolError(f"no mock of `{tool}` matches the arguments {args}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from enum import Enum
@@ -23,11 +24,18 @@ class Direction(Enum):
 
 
 def direction_of(metrics: Sequence[MetricOutcome], threshold: float) -> Direction:
-    """The direction under which every run's score and status agree; higher if both do."""
-    pairs = [(m.score, m.status is EvalStatus.PASSED) for m in metrics if m.score is not None]
-    if all((score >= threshold) == passed for score, passed in pairs):
+    """The direction under which every run's score and status agree; higher if both do.
+
+    A score right at the threshold says nothing: evaluators differ in whether it passes.
+    """
+    pairs = [
+        (m.score, m.status is EvalStatus.PASSED)
+        for m in metrics
+        if m.score is not None and m.score != threshold
+    ]
+    if all((score > threshold) == passed for score, passed in pairs):
         return Direction.HIGHER
-    if all((score <= threshold) == passed for score, passed in pairs):
+    if all((score < threshold) == passed for score, passed in pairs):
         return Direction.LOWER
     return Direction.UNKNOWN
 
@@ -42,9 +50,11 @@ def gating_metric(
     """
     completed = [run for run in runs if not run.is_crashed]
     found = [metric for run in completed if (metric := run.metric(name))]
+    if found and not any(metric.gates for metric in found):
+        return informational_metric(name, runs)  # a metric may say so of itself
     scored = [metric for metric in found if metric.is_scored]
     passed = sum(metric.status is EvalStatus.PASSED for metric in scored)
-    score, against, meets = _combined(scored, passed, threshold, scoring)
+    score, against, meets = _combined(scored, passed, threshold, scoring, repeated=len(runs) > 1)
     status = EvalStatus.PASSED if meets else EvalStatus.FAILED
     reason = None
     if not scored or (len(scored) < len(completed) and meets):
@@ -66,7 +76,12 @@ def gating_metric(
 
 
 def _combined(
-    scored: Sequence[MetricOutcome], passed: int, threshold: float, scoring: CrossRunScoring
+    scored: Sequence[MetricOutcome],
+    passed: int,
+    threshold: float,
+    scoring: CrossRunScoring,
+    *,
+    repeated: bool,
 ) -> tuple[float | None, float, bool]:
     """The score of all runs together, what it is held against, and whether it meets that."""
     if scoring.method is CrossRunMethod.PASS_RATE:
@@ -74,7 +89,7 @@ def _combined(
         return rate, scoring.pass_rate, rate is not None and rate >= scoring.pass_rate
     scores = [metric.score for metric in scored if metric.score is not None]
     all_passed = 0 < passed == len(scored)
-    if len(scores) <= 1:
+    if not scores or not repeated:
         return scores[0] if scores else None, threshold, all_passed
     direction = direction_of(scored, threshold)
     if scoring.method is CrossRunMethod.MIN_OVER_RUNS:
@@ -85,7 +100,14 @@ def _combined(
     mean = statistics.fmean(turns)
     if direction is Direction.UNKNOWN:
         return mean, threshold, all_passed
-    return mean, threshold, mean >= threshold if direction is Direction.HIGHER else mean <= threshold
+    if math.isclose(mean, threshold, rel_tol=ROUNDING):
+        ties = [metric.status for metric in scored if metric.score == threshold]
+        return mean, threshold, EvalStatus.FAILED not in ties
+    return mean, threshold, mean > threshold if direction is Direction.HIGHER else mean < threshold
+
+
+ROUNDING = 1e-12
+"""A mean this close to the threshold is at it: it differs by the rounding of its sum."""
 
 
 def _why_unscored(found: Sequence[MetricOutcome], completed: int, scored: int) -> str:

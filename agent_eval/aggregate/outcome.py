@@ -60,6 +60,11 @@ class RunOutcome:
         gating = [metric for metric in self.metrics if metric.gates]
         return bool(gating) and all(metric.status is EvalStatus.PASSED for metric in gating)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a thresholded metric failed."""
+        return any(metric.status is EvalStatus.FAILED for metric in self.metrics)
+
     def metric(self, name: str) -> MetricOutcome | None:
         """One metric of the run, None if it was not computed."""
         return next((metric for metric in self.metrics if metric.name == name), None)

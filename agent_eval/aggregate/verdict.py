@@ -65,15 +65,15 @@ def case_result(
     findings = [
         *_crash_findings(crashed, len(runs), multi.max_crashed_runs, stop),
         *_joint_findings(passed, scored, multi.cross_run_criteria),
-        *_missing_findings(len(runs) + saved, multi.num_runs, stop),
+        *_missing_findings(len(runs) + saved, multi.num_runs, stop, said=0 < crashed == len(runs)),
     ]
     return CaseResult(
         eval_set_id=eval_set_id,
         eval_id=eval_id,
         sha256=sha256,
         verdict=merge_statuses([*(metric.status for metric in gating), *(status for status, _ in findings)]),
-        reasons=[reason for _, reason in findings],
-        flaky=0 < passed < len(runs),
+        reasons=list(dict.fromkeys(reason for _, reason in findings)),
+        flaky=passed > 0 and any(run.is_crashed or run.has_failed for run in runs),
         attempts=len(runs),
         scored=scored,
         passed=passed,
@@ -95,7 +95,7 @@ Finding = tuple[EvalStatus, str]
 
 
 def _crash_findings(crashed: int, attempts: int, allowed: int, stop: Stop | None) -> Iterator[Finding]:
-    if stop and stop.dead_endpoint and crashed == attempts:
+    if stop and stop.dead_endpoint and 0 < crashed == attempts:
         yield EvalStatus.NOT_EVALUATED, stop.reason
     elif crashed > allowed:
         yield EvalStatus.FAILED, f"{crashed} of {attempts} runs crashed, {allowed} may"
@@ -112,8 +112,9 @@ def _joint_findings(passed: int, scored: int, required: float | None) -> Iterato
         )
 
 
-def _missing_findings(accounted: int, planned: int, stop: Stop | None) -> Iterator[Finding]:
-    if accounted < planned and not (stop and stop.dead_endpoint and accounted):
+def _missing_findings(accounted: int, planned: int, stop: Stop | None, *, said: bool) -> Iterator[Finding]:
+    """Runs that were not made; `said` if the crashes of a dead endpoint have told of them."""
+    if accounted < planned and not (stop and stop.dead_endpoint and said):
         reason = f": {stop.reason}" if stop else ""
         yield EvalStatus.NOT_EVALUATED, f"{accounted} of {planned} runs were made{reason}"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from agent_eval.cli import compare, run
+from agent_eval.cli import compare, report, run
+from agent_eval.cli.output import Output
+from agent_eval.errors import ExitCode
 
 HELP = """Run evaluation sets against AI agents: did it pass, how sure are we, why did it fail.
 
@@ -33,6 +36,7 @@ eval_app = typer.Typer(help="The same commands under the name agents-cli gives t
 for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
+    commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
 app.add_typer(eval_app, name="eval")
 
 
@@ -49,4 +53,9 @@ def _root(
 
 def main() -> None:
     """The console script."""
-    app(prog_name="agent-eval")
+    try:
+        app(prog_name="agent-eval")
+    except SystemExit as end:
+        if end.code == ExitCode.USAGE and "--json" in sys.argv and not Output.has_document:
+            Output().json({"exit_code": int(end.code), "errors": [{"message": "wrong usage, see stderr"}]})
+        raise

@@ -18,7 +18,10 @@ agent-eval compare before.json after.json --json | jq '.cases[] | select(.change
 
 
 def compare(
-    baseline: Annotated[str, typer.Argument(help="The result to compare with: a summary's .json.")],
+    baseline: Annotated[
+        str,
+        typer.Argument(help="The result to compare with: a summary, a journal, or a result file of ADK."),
+    ],
     candidate: Annotated[str, typer.Argument(help="The result that may be better or worse.")],
     exit_zero: Annotated[
         bool, typer.Option("--exit_zero", help="Only look: exit 0 on a regression.")
@@ -34,9 +37,9 @@ def compare(
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.compare.comparison import compare as compared
         from agent_eval.report.comparison import print_comparison
-        from agent_eval.store.results import read_result
+        from agent_eval.stored import read_stored
 
-        comparison = compared(read_result(Path(baseline)), read_result(Path(candidate)))
+        comparison = compared(read_stored(Path(baseline)).result, read_stored(Path(candidate)).result)
         code = ExitCode.FAILED if comparison.has_regressed and not exit_zero else ExitCode.PASSED
         if json_output:
             out.json({"exit_code": int(code), **comparison.model_dump(mode="json", by_alias=False)})

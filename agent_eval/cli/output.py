@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import shlex
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from agent_eval.errors import AgentEvalError, ExitCode, Problem
 
@@ -23,6 +24,9 @@ class Output:
 
     The report goes to stdout. With `json`, stdout has one JSON document and nothing else.
     """
+
+    has_document: ClassVar[bool] = False
+    """Whether stdout has the JSON document."""
 
     def __init__(self, *, json: bool = False, debug: bool = False) -> None:
         self.is_json = json
@@ -52,7 +56,9 @@ class Output:
         """The document on stdout."""
         from agent_eval import serde
 
-        sys.stdout.write(serde.to_json(document, indent=True).decode() + "\n")
+        Output.has_document = True
+        sys.stdout.flush()
+        sys.stdout.buffer.write(serde.to_json(document, indent=True) + b"\n")
         sys.stdout.flush()
 
     def exit(self, code: ExitCode) -> NoReturn:
@@ -60,6 +66,9 @@ class Output:
         raise SystemExit(int(code))
 
     def __enter__(self) -> Self:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # an answer in another script must not stop the report
+                stream.reconfigure(errors="backslashreplace")
         if not self._debug:  # what a library logs of a crash is in the run's record
             logging.getLogger().addHandler(logging.NullHandler())
         return self

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import chdir, nullcontext, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.output import Output, command_line
+from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
     from agent_eval.preparation import Evaluation
-    from agent_eval.schema.result import RunRecord
 
 EPILOG = """Examples:
 
@@ -65,6 +65,9 @@ def run(
     ] = None,
     parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
+    metric_timeout: Annotated[
+        float, typer.Option("--metric_timeout", min=0.001, help="Seconds a metric may take for one run.")
+    ] = 120.0,
     seed: Annotated[
         int, typer.Option("--seed", help="The same seed gives `session.random` the same draws.")
     ] = 0,
@@ -131,6 +134,10 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
+    adk_results: Annotated[
+        bool,
+        typer.Option("--adk_results", help="Also write ADK's result files into the agent's folder."),
+    ] = False,
     print_detailed_results: Annotated[
         bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")
     ] = False,
@@ -158,6 +165,7 @@ def run(
             num_runs=num_runs,
             parallelism=parallelism,
             timeout=timeout,
+            metric_timeout=metric_timeout,
             seed=seed,
             retry_crashed=retry_crashed,
             stop_when_decided=stop_when_decided,
@@ -174,7 +182,8 @@ def run(
             command=command_line(sys.argv),
         )
         evaluation = plan_evaluation(options)
-        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out))
+        folders = agent_folders(evaluation) if adk_results else None
+        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders))
 
 
 def _headers(given: list[str]) -> tuple[tuple[str, str], ...]:
@@ -182,15 +191,6 @@ def _headers(given: list[str]) -> tuple[tuple[str, str], ...]:
     if any(not colon or not key.strip() for key, colon, _ in pairs):
         raise InputError(Problem("--header takes 'Key: value'"))
     return tuple((key.strip(), value.strip()) for key, _, value in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """How much is shown."""
-
-    quiet: bool = False
-    json: bool = False
-    detailed: bool = False
 
 
 _EVAL_SET = re.compile(r".*\.json(:.*)?", re.DOTALL)
@@ -203,9 +203,11 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
     return agent, tuple(targets)
 
 
-def _run(evaluation: Evaluation, view: View, out: Output) -> ExitCode:
+def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
     from agent_eval.pipeline import evaluate
+    from agent_eval.stored import Stored
 
+    make_history_folders(adk_folders or {})
     if not view.quiet:
         for line in _chosen(evaluation):
             out.note(line)
@@ -216,25 +218,25 @@ def _run(evaluation: Evaluation, view: View, out: Output) -> ExitCode:
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
         finished.extend(await evaluate(evaluation, progress))
 
-    with _progress(evaluation, view, out) as progress:
-        asyncio.run(main())
-    code = exit_code(finished)
-    if view.json:
-        out.json(_document(finished, code))
-    _report(finished, view, out)
+    # what agents print must not mix with the report, and the folder they change to is theirs
+    with _progress(evaluation, view, out) as progress, redirect_stdout(sys.stderr), chdir(Path.cwd()):
+        try:
+            asyncio.run(main())
+        except OSError as error:  # such as a full disk: what had finished before is in the journals
+            out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
+            return ExitCode.NOT_EVALUATED
+    results = [Stored(one.result, one.summary, one.journal) for one in finished]
+    if adk_folders:
+        results = with_adk_results(results, evaluation, adk_folders, out)
+    code = exit_code(results)
+    show(results, view, code, out)
     return code
-
-
-def exit_code(finished: Iterable[Finished]) -> ExitCode:
-    """What the verdicts mean for the caller."""
-    totals = [one.result.totals for one in finished]
-    if any(one.failed for one in totals):
-        return ExitCode.FAILED
-    return ExitCode.NOT_EVALUATED if any(one.not_evaluated for one in totals) else ExitCode.PASSED
 
 
 def _chosen(evaluation: Evaluation) -> list[str]:
     """One line an eval set: what runs, on which agent, under which config, and why these."""
+    from agent_eval.report.text import count
+
     lines = []
     for planned in evaluation.sets:
         agents = ", ".join(dict.fromkeys(case.agent for case in planned.cases))
@@ -243,7 +245,7 @@ def _chosen(evaluation: Evaluation) -> list[str]:
             f"{planned.config.path} ({planned.config_why})" if planned.config.path else planned.config_why
         )
         lines.append(
-            f"{planned.loaded.path}: {len(planned.cases)} cases{runs}; "
+            f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
             f"agent {agents} ({planned.agent_why}); config {config}"
         )
     return lines
@@ -258,54 +260,6 @@ def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
     if out.stderr.is_terminal:
         return Bar(out.stderr, evaluation.runs)
     return Lines(sys.stderr, evaluation.runs)
-
-
-def _report(finished: list[Finished], view: View, out: Output) -> None:
-    from agent_eval.report import console as report
-    from agent_eval.store.journal import read_journal
-
-    console = out.report
-    if view.quiet:
-        report.print_totals(console, [one.result for one in finished])
-        return
-    for one in finished:
-        report.print_result(console, one.result)
-        if view.detailed:
-            report.print_details(console, read_journal(one.journal))
-        if one.result.totals.passed < one.result.totals.cases:
-            report.print_failures(console, one.result, _unpassed(one))
-        console.print(f"Result: {one.summary}", style="dim", soft_wrap=True)
-    if len(finished) > 1:
-        console.print()
-        report.print_totals(console, [one.result for one in finished])
-
-
-def _unpassed(one: Finished) -> Iterable[RunRecord]:
-    """Records of the cases that did not pass, one at a time from the journal."""
-    from agent_eval.schema.trace import EvalStatus
-    from agent_eval.store.journal import read_journal
-
-    wanted = {case.eval_id for case in one.result.cases if case.verdict is not EvalStatus.PASSED}
-    return (record for record in read_journal(one.journal) if record.eval_id in wanted)
-
-
-def _document(finished: list[Finished], code: ExitCode) -> dict[str, Any]:
-    """All results as one document: what each eval set was, and the cases of all."""
-    results = [one.result.model_dump(mode="json", by_alias=False) for one in finished]
-    cases = [case for result in results for case in result.pop("cases")]
-    for one, result in zip(finished, results, strict=True):
-        result["files"] = {"summary": str(one.summary), "journal": str(one.journal)}
-    return {
-        "exit_code": int(code),
-        "totals": _sum([result["totals"] for result in results]),
-        "results": results,
-        "cases": cases,
-    }
-
-
-def _sum(totals: list[dict[str, Any]]) -> dict[str, Any]:
-    keys = ("cases", "passed", "failed", "not_evaluated", "flaky", "crashed_runs", "retries", "saved_runs")
-    return {key: sum(one[key] for one in totals) for key in keys}
 
 
 def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:

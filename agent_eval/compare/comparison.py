@@ -57,7 +57,7 @@ class CaseChange(Value):
     pass_rate_before: float | None = None
     pass_rate_after: float | None = None
     runs_before: str | None = None
-    """Passed of scored runs, like `4/5`."""
+    """Passed of scored runs, like `4/5` or `3/3 +1 crashed`."""
     runs_after: str | None = None
     within_noise: bool = False
     """The rates differ by no more than their 95 % intervals allow."""
@@ -106,12 +106,21 @@ def _case_change(eval_id: str, before: CaseResult | None, after: CaseResult | No
         after=after.verdict if after else None,
         pass_rate_before=before.pass_rate if before else None,
         pass_rate_after=after.pass_rate if after else None,
-        runs_before=f"{before.passed}/{before.scored}" if before else None,
-        runs_after=f"{after.passed}/{after.scored}" if after else None,
+        runs_before=_runs(before) if before else None,
+        runs_after=_runs(after) if after else None,
         within_noise=before is not None and after is not None and is_within_noise(before, after),
-        case_changed=bool(before and after and before.sha256 != after.sha256),
+        case_changed=bool(before and after and _differ(before.sha256, after.sha256)),
         scores=_score_changes(before, after),
     )
+
+
+def _differ(before: str, after: str) -> bool:
+    """Whether two digests are of different things; results of ADK have none."""
+    return bool(before and after) and before != after
+
+
+def _runs(case: CaseResult) -> str:
+    return f"{case.passed}/{case.scored}" + (f" +{case.crashed} crashed" if case.crashed else "")
 
 
 def _kind(before: CaseResult | None, after: CaseResult | None) -> Change:
@@ -176,6 +185,9 @@ def _goalposts(baseline: EvalResult, candidate: EvalResult) -> Iterator[Goalpost
         else:
             yield from _differing_keys(name, before[name], after[name])
     yield from _differing_keys("", baseline.config.multi_run_config, candidate.config.multi_run_config)
+    for name, code in baseline.config.custom_metrics.items():
+        yield from _differs(f"code of {name}", code, candidate.config.custom_metrics.get(name, code))
+    yield from _differs("seed", baseline.provenance.seed, candidate.provenance.seed)
     yield from _differs("stopped early", baseline.stopped, candidate.stopped)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from agent_eval import clock
+from agent_eval import clock, serde
 from agent_eval.agents.base import Agent, AgentSession, SessionRequest, ToolRules, Turn
 from agent_eval.plan import RunSpec
 from agent_eval.schema.evalset import EvalCase
@@ -31,7 +31,9 @@ DEFAULT_USER = "test_user_id"
 class Scorer(Protocol):
     """What scores a run."""
 
-    async def score(self, case: EvalCase, invocations: list[Invocation]) -> Sequence[MetricResult]:
+    async def score(
+        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+    ) -> Sequence[MetricResult]:
         """One result a metric."""
         ...
 
@@ -61,7 +63,7 @@ async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], sco
         failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
         wait = min(RETRY_SECONDS * 2 ** (len(failed) - 1), MAX_RETRY_SECONDS)
         await asyncio.sleep(clock.jittered(wait))
-    metrics = [] if error else await scorer.score(spec.case, conversation.invocations)
+    metrics = [] if error else await scorer.score(spec.case, conversation.invocations, conversation.state)
     return RunRecord(
         eval_set_id=spec.eval_set_id,
         eval_id=spec.case.eval_id,
@@ -76,7 +78,7 @@ async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], sco
             app_name=conversation.request.app_name,
             user_id=conversation.request.user_id,
             session_id=conversation.request.session_id,
-            state=conversation.state,
+            state=conversation.state if isinstance(conversation.state, dict) else {},
         ),
         invocations=conversation.invocations,
         expected=expected_turns(spec.case),
@@ -117,36 +119,45 @@ class _Conversation:
         )
         self.invocations: list[Invocation] = []
         """The turns taken; the last one may have broken off."""
-        self.state: dict[str, object] = self.request.state
+        self.state: Any = serde.plain(self.request.state)
 
     async def play(self) -> ErrorInfo | None:
         """Plays to the end; what broke it off, if something did.
 
-        The one place where an agent's failure becomes data. Only the cancellation of the
-        evaluation itself and Ctrl-C pass.
+        The agent runs in a task of its own, so that it can cancel that at most. Only the
+        cancellation of the evaluation itself passes.
         """
         try:
-            async with asyncio.timeout(self._spec.timeout) as limit:
-                await self._talk()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+            async with asyncio.timeout(self._spec.timeout) as limit, asyncio.TaskGroup() as group:
+                talk = group.create_task(self._talk())
+        except TimeoutError:
+            if not limit.expired():
                 raise
-            if limit.expired():
-                error = RunTimeoutError(f"the run took longer than {self._spec.timeout:g} s (--timeout)")
+            error = RunTimeoutError(f"the run took longer than {self._spec.timeout:g} s (--timeout)")
             return error_info(error)
-        return None
+        if talk.cancelled():
+            return ErrorInfo(type="CancelledError", message="the agent cancelled its own task")
+        return talk.result()
 
-    async def _talk(self) -> None:
-        session = await self._agent.open(self.request)
+    async def _talk(self) -> ErrorInfo | None:
+        """The conversation. The one place where an agent's failure becomes data."""
+        session: AgentSession | None = None
         try:
+            session = await self._agent.open(self.request)
             while (message := await self._player.next_message(self.invocations)) is not None:
                 await self._take_turn(session, Turn(message))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task and task.cancelling():
+                raise
+            return error_info(error)
+        except BaseException as error:
+            return error_info(error)
         finally:
-            self.state = session.state
-            await session.close()
+            if session is not None:
+                self.state = serde.plain(session.state)
+                await session.close()
+        return None
 
     async def _take_turn(self, session: AgentSession, turn: Turn) -> None:
         start = clock.monotonic()
@@ -159,9 +170,12 @@ class _Conversation:
 
 def error_info(error: BaseException) -> ErrorInfo:
     """An exception as data, with the last frames of its traceback."""
-    lines = traceback.format_exception(error, limit=-20)
+    try:
+        lines = traceback.format_exception(error, limit=-20)
+    except Exception:  # of an exception class of the user's that cannot be shown
+        lines = traceback.format_tb(error.__traceback__, limit=-20)
     return ErrorInfo(
         type=type(error).__name__,
-        message=str(error) or type(error).__name__,
+        message=serde.told(error) or type(error).__name__,
         traceback=None if isinstance(error, RunTimeoutError) else "".join(lines),
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from agent_eval.errors import did_you_mean
 from agent_eval.inputs import documents
 from agent_eval.schema import config as schema
 from agent_eval.schema.config import DEFAULT_CONFIG, EvalConfig
@@ -37,6 +39,7 @@ class LoadedConfig:
     config: EvalConfig
     path: Path | None
     sha256: str
+    warnings: tuple[str, ...] = ()
 
 
 def load_config(path: Path) -> LoadedConfig:
@@ -46,7 +49,19 @@ def load_config(path: Path) -> LoadedConfig:
         InputError: the file cannot be read or is no eval config; everything wrong with it at once.
     """
     data = documents.read_bytes(path)
-    return LoadedConfig(parse_config(data, str(path)), path, hashlib.sha256(data).hexdigest())
+    config = parse_config(data, str(path))
+    warnings = tuple(_unknown_keys(data, str(path)))
+    return LoadedConfig(config, path, hashlib.sha256(data).hexdigest(), warnings)
+
+
+def _unknown_keys(data: bytes, file: str) -> Iterator[str]:
+    """Keys at the top of a config that mean nothing: ADK ignores them, and so they are, but not silently."""
+    document = documents.parse(documents.decode(data, file), file)
+    known = list(EvalConfig.model_fields)
+    for key in document:
+        if documents.snake_case(str(key)) not in known and not str(key).startswith("$"):
+            hint = did_you_mean(documents.snake_case(str(key)), known)
+            yield f"{file}: unknown key `{key}` is ignored" + (f" ({hint})" if hint else "")
 
 
 def default_config() -> LoadedConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -211,10 +212,11 @@ def _close(key: str, names: Iterable[str]) -> str | None:
 
 def _misspelled(given: object, wanted: tuple[str, ...]) -> str | None:
     """A key of `given` that looks like a slip of one that is wanted."""
-    for key in given if isinstance(given, dict) else ():
-        hint = _close(str(key), wanted)
-        if hint and snake_case(str(key)) not in wanted:
-            return f"`{key}`: {hint}"
+    keys = {snake_case(str(key)): str(key) for key in given} if isinstance(given, dict) else {}
+    for name in wanted:
+        close = difflib.get_close_matches(name, [key for key in keys if key not in wanted], n=1, cutoff=0.7)
+        if close:
+            return f"`{keys[close[0]]}`: did you mean `{name}`?"
     return None
 
 

@@ -6,14 +6,15 @@ Names, fields and call shapes are ADK's, so that metrics written for it work her
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
-from typing import ClassVar
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import BaseModel, BeforeValidator, ConfigDict, SerializeAsAny
 from pydantic.alias_generators import to_camel
 
 from agent_eval.schema.config import BaseCriterion
-from agent_eval.schema.evalset import ConversationScenario
+from agent_eval.schema.evalset import ConversationScenario, EvalCase
 from agent_eval.schema.result import RubricScore
 from agent_eval.schema.trace import EvalStatus, Invocation
 
@@ -29,13 +30,46 @@ class EvalMetric(BaseModel):
     custom_function_path: str | None = None
 
 
+_BY_NUMBER = {
+    1: EvalStatus.PASSED,
+    2: EvalStatus.FAILED,
+    3: EvalStatus.NOT_EVALUATED,
+    4: EvalStatus.INFORMATIONAL,
+}
+
+
+def _status(value: object) -> object:
+    """A status as ADK takes it: an `EvalStatus` or its number, and no text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _BY_NUMBER.get(value, value)
+    if isinstance(value, str) and not isinstance(value, EvalStatus):
+        raise ValueError("expected an EvalStatus, such as EvalStatus.PASSED")
+    return value
+
+
+Status = Annotated[EvalStatus, BeforeValidator(_status)]
+
+
+def threshold_of(eval_metric: EvalMetric) -> float:
+    """The threshold a metric is configured with.
+
+    Raises:
+        ValueError: it was configured without one.
+    """
+    if eval_metric.criterion is not None:
+        return eval_metric.criterion.threshold
+    if eval_metric.threshold is None:
+        raise ValueError(f"`{eval_metric.metric_name}` needs a threshold.")
+    return eval_metric.threshold
+
+
 class PerInvocationResult(BaseModel):
     """A metric's value for one turn."""
 
     actual_invocation: Invocation | None = None
     expected_invocation: Invocation | None = None
     score: float | None = None
-    eval_status: EvalStatus = EvalStatus.NOT_EVALUATED
+    eval_status: Status = EvalStatus.NOT_EVALUATED
     rubric_scores: list[RubricScore] | None = None
     details: dict[str, float | None] | None = None
 
@@ -44,10 +78,21 @@ class EvaluationResult(BaseModel):
     """A metric's value for one run. The default means: not evaluated."""
 
     overall_score: float | None = None
-    overall_eval_status: EvalStatus = EvalStatus.NOT_EVALUATED
+    overall_eval_status: Status = EvalStatus.NOT_EVALUATED
     per_invocation_results: list[PerInvocationResult] = []
     overall_rubric_scores: list[RubricScore] | None = None
     details: dict[str, float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """A finished run, as metrics see it."""
+
+    case: EvalCase
+    invocations: list[Invocation]
+    """The turns as the agent did them."""
+    state: Mapping[str, Any]
+    """The session's state at the end."""
 
 
 class Evaluator(ABC):
@@ -66,11 +111,17 @@ class Evaluator(ABC):
         Raises:
             ValueError: the metric was configured without one.
         """
-        if self._eval_metric.criterion is not None:
-            return self._eval_metric.criterion.threshold
-        if self._eval_metric.threshold is None:
-            raise ValueError(f"`{self._eval_metric.metric_name}` needs a threshold.")
-        return self._eval_metric.threshold
+        return threshold_of(self._eval_metric)
+
+    def evaluate_run(self, run: RunContext) -> EvaluationResult | Awaitable[EvaluationResult]:
+        """Scores one run; the place for metrics that need more of it than its turns."""
+        return self.evaluate_invocations(
+            run.invocations, run.case.conversation, run.case.conversation_scenario
+        )
+
+    async def aclose(self) -> None:
+        """Gives back what the evaluator holds; called once, at the end of the evaluation."""
+        return
 
     @abstractmethod
     def evaluate_invocations(

@@ -2,76 +2,196 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from agent_eval.metrics.base import EvaluationResult, Evaluator
-from agent_eval.metrics.registry import ConfiguredMetric
+from agent_eval import serde
+from agent_eval.metrics.base import EvaluationResult, Evaluator, PerInvocationResult, RunContext
+from agent_eval.metrics.configured import ConfiguredMetric
+from agent_eval.schema.config import Better, Interval
 from agent_eval.schema.evalset import EvalCase
-from agent_eval.schema.result import ErrorInfo, InvocationScore, MetricResult
+from agent_eval.schema.result import ErrorInfo, InvocationScore, MetricResult, RubricScore
 from agent_eval.schema.trace import EvalStatus, Invocation
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds a metric may take for one run."""
+
+
+class MetricError(Exception):
+    """A metric that gave something that is no result; the message says what."""
 
 
 class Scorer:
     """The metrics of one evaluation, built once."""
 
-    def __init__(self, metrics: Sequence[ConfiguredMetric]) -> None:
+    def __init__(self, metrics: Sequence[ConfiguredMetric], timeout: float | None = DEFAULT_TIMEOUT) -> None:
+        """Builds every evaluator.
+
+        Raises:
+            Exception: whatever an evaluator's constructor raises.
+        """
         self._evaluators = [(metric, metric.build()) for metric in metrics if metric.build]
+        self._timeout = timeout
 
-    async def score(self, case: EvalCase, invocations: list[Invocation]) -> list[MetricResult]:
+    async def score(
+        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+    ) -> list[MetricResult]:
         """One result a metric, in the config's order."""
-        return [
-            await _measure(metric, evaluator, case, invocations) for metric, evaluator in self._evaluators
-        ]
+        run = RunContext(case, invocations, state)
+        return [await self._measure(metric, evaluator, run) for metric, evaluator in self._evaluators]
+
+    async def aclose(self) -> None:
+        """Closes the evaluators."""
+        for _, evaluator in self._evaluators:
+            await evaluator.aclose()
+
+    async def _measure(self, metric: ConfiguredMetric, evaluator: Evaluator, run: RunContext) -> MetricResult:
+        """The one place where a metric's failure becomes data. Only our own cancellation passes."""
+        limit = asyncio.timeout(self._timeout)
+        try:
+            result: Any = evaluator.evaluate_run(run)
+            if inspect.isawaitable(result):
+                async with limit:
+                    result = await result
+            return _record(metric, as_result(result, metric, len(run.invocations)))
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                raise
+            if isinstance(error, TimeoutError) and limit.expired():
+                error = MetricError(f"took longer than {self._timeout:g} s (--metric_timeout)")
+            return _failure(metric, error)
 
 
-async def _measure(
-    metric: ConfiguredMetric, evaluator: Evaluator, case: EvalCase, invocations: list[Invocation]
-) -> MetricResult:
-    """The one place where a metric's failure becomes data. Only cancellation passes."""
-    threshold = metric.eval_metric.criterion.threshold if metric.eval_metric.criterion else None
-    try:
-        result = evaluator.evaluate_invocations(invocations, case.conversation, case.conversation_scenario)
-        if inspect.isawaitable(result):
-            result = await result
-        return _as_record(metric.name, threshold, result)
-    except (Exception, SystemExit) as error:
-        return MetricResult(
-            metric_name=metric.name,
-            status=EvalStatus.NOT_EVALUATED,
-            threshold=threshold,
-            reason=f"{type(error).__name__}: {error}",
-            error=ErrorInfo(
-                type=type(error).__name__, message=str(error), traceback=traceback.format_exc(limit=-20)
-            ),
-        )
-
-
-def _as_record(name: str, threshold: float | None, result: EvaluationResult) -> MetricResult:
-    if result.overall_score is not None and not math.isfinite(result.overall_score):
-        raise ValueError(f"the score is {result.overall_score}, not a finite number")
-    status = EvalStatus(result.overall_eval_status)
+def _failure(metric: ConfiguredMetric, error: BaseException) -> MetricResult:
+    message = serde.told(error)
+    told = message if isinstance(error, MetricError) else f"{type(error).__name__}: {message}"
+    if isinstance(error, TypeError) and "NoneType" in message and metric.eval_metric.custom_function_path:
+        told += " (eval_metric.threshold is None by contract: read eval_metric.criterion.threshold)"
+    trace = None if isinstance(error, MetricError) else "".join(traceback.format_tb(error.__traceback__, -20))
     return MetricResult(
-        metric_name=name,
-        status=status,
-        score=result.overall_score,
-        threshold=threshold,
-        per_invocation=[
-            InvocationScore(
-                score=turn.score if turn.score is None or math.isfinite(turn.score) else None,
-                status=turn.eval_status,
-                rubric_scores=turn.rubric_scores,
-                details=_known(turn.details),
-            )
-            for turn in result.per_invocation_results
-        ],
-        rubric_scores=result.overall_rubric_scores,
-        details=_known(result.details),
-        reason="the metric did not evaluate the run" if status is EvalStatus.NOT_EVALUATED else None,
+        metric_name=metric.name,
+        status=EvalStatus.NOT_EVALUATED,
+        threshold=metric.threshold,
+        reason=told,
+        error=ErrorInfo(type=type(error).__name__, message=message, traceback=trace and trace + told),
     )
 
 
-def _known(details: dict[str, float | None] | None) -> dict[str, float] | None:
-    return {key: value for key, value in (details or {}).items() if value is not None} or None
+def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationResult:
+    """What a metric gave, as a result.
+
+    A finite number is the overall score. An object with the attributes of a result is one.
+
+    Raises:
+        MetricError: it is neither, or contradicts itself.
+    """
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = _from_number(float(given), metric)
+    if isinstance(given, type) or not hasattr(given, "overall_eval_status"):
+        raise MetricError(f"returned {_named(given)}, not an EvaluationResult or a number")
+    rows = [_row(row) for row in given.per_invocation_results or ()]
+    result = EvaluationResult(
+        overall_score=_finite(given.overall_score),
+        overall_eval_status=_status(given.overall_eval_status),
+        per_invocation_results=rows,
+        overall_rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
+        details=getattr(given, "details", None),
+    )
+    decided = result.overall_eval_status in (EvalStatus.PASSED, EvalStatus.FAILED)
+    if decided and rows and len(rows) != turns:
+        raise MetricError(f"returned {len(rows)} per-invocation results for {turns} turns")
+    if metric.interval and result.overall_score is not None:
+        _check_range(result.overall_score, metric.interval)
+    return result
+
+
+def _from_number(score: float, metric: ConfiguredMetric) -> EvaluationResult:
+    _finite(score)
+    threshold = metric.threshold or 0.0
+    lower = metric.info.better is Better.LOWER
+    met = score <= threshold if lower else score >= threshold
+    return EvaluationResult(
+        overall_score=score, overall_eval_status=EvalStatus.PASSED if met else EvalStatus.FAILED
+    )
+
+
+def _row(row: Any) -> PerInvocationResult:
+    score = row.score
+    return PerInvocationResult(
+        score=score if score is None or math.isfinite(score) else None,
+        eval_status=_status(row.eval_status),
+        rubric_scores=_rubrics(getattr(row, "rubric_scores", None)),
+        details=getattr(row, "details", None),
+    )
+
+
+def _status(given: Any) -> EvalStatus:
+    if isinstance(given, EvalStatus):
+        return given
+    name = str(getattr(given, "name", None))  # of ADK's own enum
+    if name not in EvalStatus.__members__:
+        raise MetricError(f"returned the status {given!r}, not an EvalStatus")
+    return EvalStatus[name]
+
+
+def _finite(score: Any) -> float | None:
+    if score is not None and not math.isfinite(score):
+        raise MetricError(f"returned the score {score}, not a finite number")
+    return None if score is None else float(score)
+
+
+def _rubrics(scores: Any) -> list[RubricScore] | None:
+    if scores is None:
+        return None
+    return [
+        RubricScore(rubric_id=score.rubric_id, rationale=score.rationale, score=score.score)
+        for score in scores
+    ]
+
+
+def _check_range(score: float, interval: Interval) -> None:
+    low, high = interval.min_value, interval.max_value
+    below = score < low or (interval.open_at_min and score == low)
+    above = score > high or (interval.open_at_max and score == high)
+    if below or above:
+        raise MetricError(f"returned the score {score}, outside its range of {low} to {high}")
+
+
+def _named(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
+    reason = None
+    if result.overall_eval_status is EvalStatus.NOT_EVALUATED:
+        reason = "the metric did not evaluate the run"
+        if result.overall_score is not None or result.per_invocation_results:
+            reason = "the metric returned scores, but left overall_eval_status at NOT_EVALUATED"
+    return MetricResult(
+        metric_name=metric.name,
+        status=result.overall_eval_status,
+        score=result.overall_score,
+        threshold=metric.threshold,
+        per_invocation=[
+            InvocationScore(
+                score=row.score,
+                status=row.eval_status,
+                rubric_scores=row.rubric_scores,
+                details=_known(row.details),
+            )
+            for row in result.per_invocation_results
+        ],
+        rubric_scores=result.overall_rubric_scores,
+        details=_known(result.details),
+        reason=reason,
+    )
+
+
+def _known(details: Mapping[str, float | None] | None) -> dict[str, float] | None:
+    known = {key: value for key, value in (details or {}).items() if value is not None}
+    return {key: value for key, value in known.items() if math.isfinite(value)} or None

@@ -5,15 +5,23 @@ from __future__ import annotations
 from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, mean_over_turns, paired_turns
 from agent_eval.schema.config import MatchType, TrajectoryCriterion
 from agent_eval.schema.evalset import ConversationScenario
+from agent_eval.schema.patterns import matches
 from agent_eval.schema.trace import FunctionCall, Invocation, get_all_tool_calls
+
+IgnoredArgs = bool | list[str]
+"""Every argument, none, or these."""
 
 
 class TrajectoryEvaluator(Evaluator):
     """Share of turns whose tool calls match the expected ones (see `MatchType`), from 0 to 1.
 
     A call matches by name and arguments, compared as Python values: `1`, `1.0` and `true` are
-    equal, key order does not matter, absent and empty arguments are the same. `ignore_args`
-    compares names alone.
+    equal, key order does not matter, absent and empty arguments are the same. An expected argument
+    may be a pattern (see `schema.patterns.matches`). `ignore_args` compares names alone, or leaves
+    the named arguments out.
+
+    Each turn's details have the partial credit, which decides nothing: how many calls were
+    `expected`, how many of them were `matched` in any order, and how many were `extra`.
     """
 
     criterion_type = TrajectoryCriterion
@@ -33,27 +41,41 @@ class TrajectoryEvaluator(Evaluator):
         conversation_scenario: ConversationScenario | None = None,
     ) -> EvaluationResult:
         """Scores each turn 1 or 0."""
-        scores = [
-            float(
-                trajectory_matches(
-                    get_all_tool_calls(actual.intermediate_data),
-                    get_all_tool_calls(expected.intermediate_data),
-                    self._match_type,
-                    self._ignore_args,
-                )
-            )
+        turns = [
+            (get_all_tool_calls(actual.intermediate_data), get_all_tool_calls(expected.intermediate_data))
             for actual, expected in paired_turns(actual_invocations, expected_invocations)
         ]
-        return mean_over_turns(scores, self.threshold)
+        scores = [
+            float(trajectory_matches(actual, expected, self._match_type, self._ignore_args))
+            for actual, expected in turns
+        ]
+        result = mean_over_turns(scores, self.threshold)
+        for row, (actual, expected) in zip(result.per_invocation_results, turns, strict=True):
+            matched = len(expected) if row.score else matched_calls(actual, expected, self._ignore_args)
+            row.details = {
+                "expected": float(len(expected)),
+                "matched": float(matched),
+                "extra": float(len(actual) - matched),
+            }
+        return result
 
 
-def call_matches(actual: FunctionCall, expected: FunctionCall, ignore_args: bool) -> bool:
-    """Same name and, unless ignored, equal arguments."""
-    return actual.name == expected.name and (ignore_args or (actual.args or {}) == (expected.args or {}))
+def call_matches(actual: FunctionCall, expected: FunctionCall, ignore_args: IgnoredArgs = False) -> bool:
+    """Same name and, unless ignored, arguments as expected."""
+    if actual.name != expected.name or ignore_args is True:
+        return actual.name == expected.name
+    given, wanted = actual.args or {}, expected.args or {}
+    if ignore_args:
+        given = {key: value for key, value in given.items() if key not in ignore_args}
+        wanted = {key: value for key, value in wanted.items() if key not in ignore_args}
+    return given == wanted or matches(wanted, given)
 
 
 def trajectory_matches(
-    actual: list[FunctionCall], expected: list[FunctionCall], match_type: MatchType, ignore_args: bool
+    actual: list[FunctionCall],
+    expected: list[FunctionCall],
+    match_type: MatchType,
+    ignore_args: IgnoredArgs = False,
 ) -> bool:
     """Whether the calls of one turn match the expected ones."""
     if match_type is MatchType.EXACT:
@@ -63,10 +85,18 @@ def trajectory_matches(
     if match_type is MatchType.IN_ORDER:
         calls = iter(actual)
         return all(any(call_matches(call, wanted, ignore_args) for call in calls) for wanted in expected)
+    return matched_calls(actual, expected, ignore_args) == len(expected)
+
+
+def matched_calls(
+    actual: list[FunctionCall], expected: list[FunctionCall], ignore_args: IgnoredArgs = False
+) -> int:
+    """How many of the expected calls were made, in any order, each counted once."""
     rest = list(actual)
+    matched = 0
     for wanted in expected:
         found = next((i for i, call in enumerate(rest) if call_matches(call, wanted, ignore_args)), None)
-        if found is None:
-            return False
-        del rest[found]
-    return True
+        if found is not None:
+            del rest[found]
+            matched += 1
+    return matched

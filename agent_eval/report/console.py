@@ -93,16 +93,16 @@ def _table(console: Console, result: EvalResult) -> Table:
     names = [metric.metric_name for metric in result.cases[0].metrics if metric.threshold is not None]
     signs = marks(console)
     repeated = any(case.attempts > 1 for case in result.cases)
-    in_columns = (
-        30 + (12 if repeated else 0) + sum(_column_width(name) + 2 for name in names) <= console.width
-    )
+    verdict_width = max(len(case.verdict) for case in result.cases)
+    others = 12 + verdict_width + 8 + (14 if repeated else 0)
+    in_columns = others + sum(_column_width(name) + 2 for name in names) <= console.width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    table.add_column("Case", overflow="fold", ratio=1)
-    table.add_column("Verdict", no_wrap=True)
+    table.add_column("Case", overflow="fold", ratio=1, min_width=10)
+    table.add_column("Verdict", no_wrap=True, min_width=verdict_width)
     if repeated:
         table.add_column("Runs", no_wrap=True)
     for header in map(_header, names) if in_columns else ["Scores / thresholds"]:
-        table.add_column(header, no_wrap=True)
+        table.add_column(header, no_wrap=in_columns, overflow="fold")
     table.add_column("Time", justify="right", no_wrap=True, min_width=6)
     for case in _listed(result):
         metrics = {metric.metric_name: metric for metric in case.metrics}
@@ -196,17 +196,19 @@ def _totals_line(totals: Totals) -> Text:
 
 def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:
     """What the rates are worth: a line for each rate there is, and the cases that have it."""
-    rates: dict[tuple[int, int], list[CaseResult]] = {}
+    rates: dict[tuple[int, int, int], list[CaseResult]] = {}
     for case in cases:
         if case.scored:
-            rates.setdefault((case.passed, case.scored), []).append(case)
+            rates.setdefault((case.passed, case.scored, case.crashed), []).append(case)
     console.print()
-    for (passed, scored), alike in sorted(rates.items()):
+    for (passed, scored, crashed), alike in sorted(rates.items()):
         low, high = alike[0].interval or (0.0, 1.0)
         who = printable(alike[0].eval_id) if len(alike) == 1 else count(len(alike), "case")
         text = Text.assemble(
             (who, "bold"), f": {passed} of {scored} runs passed, 95 % between {low:.2f} and {high:.2f}"
         )
+        if crashed:
+            text.append(f", {count(crashed, 'other')} crashed", "red")
         if alike[0].pass_hat_k is not None:
             text.append(f"; pass^{scored} {alike[0].pass_hat_k:.2f}, pass@{scored} {alike[0].pass_at_k:.2f}")
         if (high - low) / 2 > WEAK_HALF_WIDTH:
@@ -219,8 +221,12 @@ def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:
 
 
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
-    """For each case that did not pass: what was expected, and what happened."""
-    failed = {case.eval_id: case for case in result.cases if case.verdict is not EvalStatus.PASSED}
+    """For each case that did not pass or had a crash: what was expected, and what happened."""
+    failed = {
+        case.eval_id: case
+        for case in result.cases
+        if (case.verdict is not EvalStatus.PASSED or case.crashed) and not _said_by_stop(result, case)
+    }
     first: dict[str, RunRecord] = {}
     for record in records:
         if record.eval_id in failed:
@@ -230,6 +236,11 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
     for eval_id, case in failed.items():
         console.print()
         console.print(_failure(console, case, first.get(eval_id)))
+
+
+def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
+    """Whether the reason why the evaluation ended is all there is to say of a case."""
+    return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
 
 
 def _tells_more(record: RunRecord, than: RunRecord) -> bool:
@@ -288,6 +299,8 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
     expected = record.expected or []
     wrong = [index for index, turn in enumerate(metric.per_invocation) if turn.status is EvalStatus.FAILED]
     for index in wrong[:MAX_LISTED_TURNS]:
+        if index >= len(record.invocations):
+            break  # a metric gave more rows than there are turns
         actual = record.invocations[index]
         wanted = expected[index] if index < len(expected) else None
         yield Padding(

@@ -34,7 +34,7 @@ def against(score: float | None, threshold: float | None) -> str:
     if threshold is None:
         return number(score)
     digits = 2
-    while score is not None and score != threshold and digits < 6:
+    while score is not None and score != threshold and digits < 16:
         if number(score, digits) != number(threshold, digits):
             break
         digits += 1
@@ -45,7 +45,7 @@ def duration(seconds: float) -> str:
     """`12 ms`, `3.4 s`, `2 min 05 s`, `1 h 03 min`."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

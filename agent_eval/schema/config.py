@@ -122,8 +122,8 @@ class TrajectoryCriterion(BaseCriterion):
     """The criterion of `tool_trajectory_avg_score`."""
 
     match_type: Annotated[MatchType, BeforeValidator(_match_type)] = MatchType.EXACT
-    ignore_args: bool = False
-    """Compare names only."""
+    ignore_args: bool | Annotated[list[str], Field(min_length=1)] = False
+    """Compare names only, or leave these arguments out."""
 
 
 class Interval(Value):
@@ -141,6 +141,13 @@ class MetricValueInfo(Value):
     interval: Interval | None = None
 
 
+class Better(StrEnum):
+    """Which scores of a metric are better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
 class MetricInfo(Value):
     """What is known of a metric without running it."""
 
@@ -148,6 +155,8 @@ class MetricInfo(Value):
     description: str | None = None
     metric_value_info: MetricValueInfo
     requires_threshold: bool = True
+    better: Better | None = None
+    """Not said: it is told from how the evaluator judges."""
 
 
 class CodeConfig(BaseModel):

@@ -218,8 +218,15 @@ class CaseResult(Value):
     def _without_what_one_run_lacks(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that only repeated runs have are written only where they say something."""
         data: dict[str, Any] = serialize(self)
-        repeated = ("pass_at_k", "pass_hat_k", "required_pass_rate", "reasons", "retries", "saved")
-        return {key: value for key, value in data.items() if value or key not in repeated}
+        nothing: dict[str, object] = {
+            "pass_at_k": None,
+            "pass_hat_k": None,
+            "required_pass_rate": None,
+            "reasons": [],
+            "retries": 0,
+            "saved": 0,
+        }
+        return {key: value for key, value in data.items() if key not in nothing or value != nothing[key]}
 
 
 class EvalSetRef(Value):
@@ -246,6 +253,8 @@ class ConfigRef(Value):
     sha256: str
     criteria: dict[str, Any]
     multi_run_config: dict[str, Any] = {}
+    custom_metrics: dict[str, str] = {}
+    """Dotted path of each metric of the user's own."""
 
 
 class Provenance(Value):

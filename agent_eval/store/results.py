@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,17 +26,43 @@ def read_result(path: Path) -> EvalResult:
     Raises:
         InputError: there is none, or it is no result of this project, or of a newer version of it.
     """
-    file = str(path)
     if path.name.endswith(SUFFIX):
         path = path.with_name(path.name.removesuffix(SUFFIX) + ".json")
+    return result_of(parsed(read_content(path), str(path)), str(path))
+
+
+def read_content(path: Path) -> bytes:
+    """What is in a file; a byte order mark is dropped.
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
     try:
-        document = serde.from_json(path.read_bytes())
+        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except FileNotFoundError:
         raise InputError(Problem("no such file", str(path))) from None
     except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", file)) from None
+        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+
+
+def parsed(content: bytes, file: str) -> Any:
+    """The document in a file's content.
+
+    Raises:
+        InputError: it is not JSON.
+    """
+    try:
+        return serde.from_json(content)
     except serde.DocumentError as error:
         raise InputError(Problem(str(error), file, line=error.line)) from None
+
+
+def result_of(document: Any, file: str) -> EvalResult:
+    """The summary in a document.
+
+    Raises:
+        InputError: it is no result of this project, or of a newer version of it.
+    """
     version = document.get("schema_version") if isinstance(document, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise InputError(

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from agent_eval import clock, serde
 from agent_eval.schema.result import EvalResult
 
 DEFAULT_FOLDER = Path(".agent_eval/results")
-MAX_NAME = 100
-"""Longer ids are cut, to stay within what file systems take (characters)."""
+MAX_NAME = 150
+"""Longer ids are cut, to stay within what file systems take (bytes)."""
 
 
 def safe_name(name: str) -> str:
     """A file name for an id: no path in it leads anywhere, and it is never empty or hidden."""
-    name = re.sub(r"[^\w.\- ]", "_", name).strip(" .")[:MAX_NAME]
-    return name or "_"
+    name = re.sub(r"[^\w.\- ]", "_", name).strip(" .")
+    return name.encode("utf-8", "replace")[:MAX_NAME].decode("utf-8", "ignore") or "_"
 
 
 def new_stem(folder: Path, eval_set_id: str) -> Path:
@@ -39,14 +38,22 @@ def write_summary(result: EvalResult, path: Path) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    write_whole(serde.model_to_json(result) + b"\n", path)
+
+
+def write_whole(data: bytes, path: Path) -> None:
+    """Writes a file whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(f".{clock.new_id(16)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(serde.model_to_json(result) + b"\n")
+        with temporary.open("xb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

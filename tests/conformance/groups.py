@@ -14,7 +14,7 @@ from agent_eval.agents.events import Timing, to_invocations
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import load_config, parse_config
 from agent_eval.inputs.evalsets import parse_eval_set
-from agent_eval.metrics.registry import ConfiguredMetric, configured_metrics
+from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.response_match import rouge_1
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.trace import AppDetails, EvalStatus, Event, Invocation

@@ -8,7 +8,7 @@ import pytest
 
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import default_config, load_config, parse_config
-from agent_eval.metrics.registry import configured_metrics
+from agent_eval.metrics.configured import configured_metrics
 from agent_eval.schema.config import BaseCriterion, EvalConfig
 
 SIMULATOR = {"model": "gemini-2.5-flash"}
@@ -74,7 +74,9 @@ def test_refusal_names_file_line_place_and_what_to_do(document: Any, message: st
             'c.yaml:2: criteria.response_match_score: expected a number, got "high"',
             id="text for a threshold",
         ),
-        pytest.param("criteria:\n  a: .inf\n", "c.yaml:2: criteria.a: expected a finite number, got inf", id="infinite"),
+        pytest.param(
+            "criteria:\n  a: .inf\n", "c.yaml:2: criteria.a: expected a finite number, got inf", id="infinite"
+        ),
         pytest.param("# nothing\n", "c.yaml: expected an object, got null", id="only a comment"),
         pytest.param(
             'criteria: !!python/object/apply:os.getcwd ["x"]\n', "c.yaml:1: not YAML: ", id="code in a tag"

@@ -1,0 +1,47 @@
+"""`agent-eval report`: a stored result as `run` showed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_eval.cli.output import Output
+from agent_eval.cli.results import View, show
+from agent_eval.errors import ExitCode
+
+EPILOG = """Examples:
+
+agent-eval report .agent_eval/results/orders/20260131T093000250Z-1a2b3c4d.json
+
+agent-eval report my_agent/.adk/eval_history/my_agent_orders_1796053710.97.evalset_result.json
+
+The exit code is 0 for every result that can be read, whatever it says."""
+
+
+def report(
+    result: Annotated[
+        str,
+        typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
+    ],
+    print_detailed_results: Annotated[
+        bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")
+    ] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
+    ] = False,
+) -> None:
+    """Show a stored result: the tables that `run` prints."""
+    with Output(json=json_output, debug=debug) as out:
+        from agent_eval.stored import read_stored
+
+        view = View(json=json_output, detailed=print_detailed_results)
+        stored = read_stored(Path(result))
+        if stored.journal is None and not stored.kept:
+            out.note("its journal is not beside it, so there are no turns to show")
+        show([stored], view, ExitCode.PASSED, out)
+        out.exit(ExitCode.PASSED)

@@ -1,0 +1,202 @@
+"""The step from an eval config to metrics ready to score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.judge.models import provider_of
+from agent_eval.metrics import adk_bridge
+from agent_eval.metrics.base import EvalMetric, Evaluator
+from agent_eval.metrics.builtin import Metric
+from agent_eval.metrics.custom import AdkClassEvaluator, build_custom, import_metric, is_evaluator_class
+from agent_eval.metrics.efficiency import EfficiencyEvaluator
+from agent_eval.metrics.registry import DEFAULT_REGISTRY, MetricEvaluatorRegistry
+from agent_eval.schema.config import (
+    INFORMATIONAL_METRICS,
+    BaseCriterion,
+    CustomMetricConfig,
+    EvalConfig,
+    Interval,
+    JudgeCriterion,
+    MetricInfo,
+    MetricValueInfo,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredMetric:
+    """A metric of one evaluation: what the config says, and how to build what computes it."""
+
+    eval_metric: EvalMetric
+    info: MetricInfo
+    build: Callable[[], Evaluator] | None
+    """None where a judge is needed."""
+    needs_reference: bool = False
+    interval: Interval | None = None
+    """The range that scores must be in, where it was said."""
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.eval_metric.metric_name
+
+    @property
+    def gates(self) -> bool:
+        """Whether the metric has a threshold and so a part in the verdict."""
+        return self.eval_metric.criterion is not None
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold, None for an informational metric."""
+        return self.eval_metric.criterion.threshold if self.eval_metric.criterion else None
+
+
+def configured_metrics(
+    config: EvalConfig,
+    *,
+    code_folders: tuple[Path, ...] = (),
+    file: str | None = None,
+    registry: MetricEvaluatorRegistry = DEFAULT_REGISTRY,
+) -> list[ConfiguredMetric]:
+    """The metrics of a config in its order, then the informational ones.
+
+    Args:
+        config: the eval config.
+        code_folders: where the code of custom metrics is looked for, besides installed packages.
+        file: the config's name, for errors.
+        registry: the metrics there are.
+
+    Raises:
+        InputError: metrics that are not known, cannot be imported, or whose options do not fit;
+            all of them together.
+    """
+    registry = registry.fork()
+    if any(registry.find(name) is None for name in config.criteria):
+        registry.load_installed()  # looking for them takes a while
+    metrics: list[ConfiguredMetric] = []
+    problems: list[Problem] = []
+    for name in config.criteria:
+        try:
+            metrics.append(_configured(config, name, code_folders, registry))
+        except InputError as error:
+            problems += [
+                Problem(p.message, file, p.path or f"criteria.{name}", p.line, p.hint) for p in error.problems
+            ]
+    if problems:
+        raise InputError(*problems)
+    given = {metric.name for metric in metrics}
+    return metrics + [_always_on(name, registry) for name in INFORMATIONAL_METRICS if name not in given]
+
+
+def _always_on(name: str, registry: MetricEvaluatorRegistry) -> ConfiguredMetric:
+    metric = EvalMetric(metric_name=name)
+    known = registry.find(name)
+    info = known.info if known else MetricInfo(metric_name=name, metric_value_info=MetricValueInfo())
+    return ConfiguredMetric(metric, info, lambda: EfficiencyEvaluator(metric))
+
+
+def _configured(
+    config: EvalConfig, name: str, code_folders: tuple[Path, ...], registry: MetricEvaluatorRegistry
+) -> ConfiguredMetric:
+    criterion = config.criterion(name)
+    custom = (config.custom_metrics or {}).get(name)
+    if custom:
+        return _custom(name, criterion, custom, code_folders)
+    if name in INFORMATIONAL_METRICS:
+        raise InputError(
+            Problem(
+                f"`{name}` is always reported and never gates: it takes no threshold",
+                hint="remove it from `criteria`",
+            )
+        )
+    metric = registry.find(name)
+    if metric is None:
+        return _of_adk(name, criterion, registry)
+    return _known(name, criterion, metric)
+
+
+def _known(name: str, criterion: BaseCriterion, metric: Metric) -> ConfiguredMetric:
+    typed = _typed_criterion(name, criterion, metric.criterion_type)
+    eval_metric = EvalMetric(metric_name=name, threshold=typed.threshold, criterion=typed)
+    evaluator = metric.evaluator
+    build = None if evaluator is None else lambda: evaluator(eval_metric)
+    interval = metric.info.metric_value_info.interval
+    return ConfiguredMetric(eval_metric, metric.info, build, metric.needs_reference, interval)
+
+
+def _custom(
+    name: str, criterion: BaseCriterion, custom: CustomMetricConfig, code_folders: tuple[Path, ...]
+) -> ConfiguredMetric:
+    reference = custom.code_config.name
+    found = import_metric(reference, code_folders, f"custom_metrics.{name}.code_config.name")
+    if isinstance(found, type) and issubclass(found, Evaluator):
+        criterion = _typed_criterion(name, criterion, found.criterion_type)
+    eval_metric = EvalMetric(
+        metric_name=name,
+        threshold=criterion.threshold,
+        criterion=criterion,
+        custom_function_path=reference,
+    )
+    said = custom.metric_info
+    interval = said.metric_value_info.interval if said else None
+    return ConfiguredMetric(
+        eval_metric, custom.info(name), lambda: build_custom(eval_metric, found), interval=interval
+    )
+
+
+def _of_adk(name: str, criterion: BaseCriterion, registry: MetricEvaluatorRegistry) -> ConfiguredMetric:
+    """A metric that the agent's code has registered with google-adk itself.
+
+    Raises:
+        InputError: nobody knows it.
+    """
+    found = adk_bridge.registered_with_adk(name)
+    if found is None or not is_evaluator_class(found):
+        known = [metric.info.metric_name for metric in registry.metrics()]
+        raise InputError(
+            Problem(
+                f"`{name}` is neither a metric nor declared in `custom_metrics`",
+                hint=did_you_mean(name, known) or "`agent-eval metrics` lists the metrics",
+            )
+        )
+    eval_metric = EvalMetric(metric_name=name, threshold=criterion.threshold, criterion=criterion)
+    info = MetricInfo(metric_name=name, metric_value_info=MetricValueInfo())
+    return ConfiguredMetric(eval_metric, info, lambda: AdkClassEvaluator(eval_metric, found))
+
+
+def _typed_criterion(name: str, criterion: BaseCriterion, wanted: type[BaseCriterion]) -> BaseCriterion:
+    """The criterion with the metric's own keys checked.
+
+    Raises:
+        InputError: they do not fit, or no provider is known for the judge model.
+    """
+    try:
+        typed = wanted.model_validate(criterion.model_dump())
+    except ValidationError as error:
+        raise InputError(
+            *(
+                Problem(
+                    "required, but not there"
+                    if detail["type"] == "missing"
+                    else f"{detail['msg']}, got {detail['input']!r:.80}",
+                    path=".".join(["criteria", name, *map(str, detail["loc"])]),
+                )
+                for detail in error.errors(include_url=False)
+            )
+        ) from None
+    if isinstance(typed, JudgeCriterion):
+        model = typed.judge_model_options.judge_model
+        if provider_of(model) is None:
+            raise InputError(
+                Problem(
+                    f"no provider is known for the judge model `{model}`",
+                    path=f"criteria.{name}.judge_model_options.judge_model",
+                    hint="name a Gemini model (`gemini-...`), or `openai/<model>` or `litellm/<model>`",
+                )
+            )
+    return typed
