@@ -12,8 +12,9 @@ import httpx
 from pydantic import ValidationError
 
 from agent_eval import serde
+from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
-from agent_eval.schema.trace import USER_AUTHOR, Event
+from agent_eval.schema.trace import USER_AUTHOR, Content, Event, FunctionCall
 
 CONNECT_SECONDS = 10.0
 """To reach the server. How long it may think is the run's time limit to say."""
@@ -47,8 +48,10 @@ class HttpAgent:
         """Creates a session of its own on the server; one that has its id already is removed first.
 
         Raises:
-            ServerError: the server does not give one.
+            ServerError: the server does not give one, or tools are to be mocked, which run there.
         """
+        if request.tools.mocks:
+            raise ServerError("`tool_mocks` cannot reach the tools of a served agent; they would really run")
         client = httpx.AsyncClient(
             base_url=self._server.url.rstrip("/"),
             headers=dict(self._server.headers),
@@ -66,7 +69,7 @@ class HttpAgent:
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
     """The app a case names if the server has it, else the only one it has."""
-    names = serde.from_json((await _send(client, "GET", "/list-apps")).content)
+    names = _document(await _send(client, "GET", "/list-apps"))
     if isinstance(names, list) and wanted not in names and len(names) == 1:
         return str(names[0])
     return wanted
@@ -99,13 +102,25 @@ class HttpSession:
 
         Raises:
             ServerError: the server refused, reported an error, or broke off.
+            ToolConfirmationError: a tool asks whether it may run, and nobody is there to say.
+            AdkModelError: the model ended the turn with an error and no answer.
         """
+        message: Content | None = turn.message
+        while message:
+            message = await self._run(turn, message)
+        answer = _document(await _send(self._client, "GET", self._path))
+        if isinstance(answer, dict) and isinstance(answer.get("state"), dict):
+            self._state = answer["state"]
+
+    async def _run(self, turn: Turn, message: Content) -> Content | None:
+        """Sends a message and adds what follows; the next message, if the agent waits for one."""
+        asked: list[FunctionCall] = []
         body = serde.to_json(
             {
                 "app_name": self._app_name,
                 "user_id": self._request.user_id,
                 "session_id": self._request.session_id,
-                "new_message": turn.message.model_dump(mode="json", exclude_none=True, by_alias=False),
+                "new_message": message.model_dump(mode="json", exclude_none=True, by_alias=False),
                 "streaming": False,
             }
         )
@@ -116,16 +131,18 @@ class HttpSession:
                     raise ServerError(_refusal(response))
                 async for data in _event_data(response):
                     event = _event(data)
-                    if event.author != USER_AUTHOR:
+                    if found := questions(event):
+                        asked += found  # the framework's own question is no step of the agent
+                    elif event.author != USER_AUTHOR:
                         turn.add(event)
         except httpx.HTTPError as error:
             raise ServerError(_unreachable(error, "/run_sse")) from error
-        await self._read_state()
-
-    async def _read_state(self) -> None:
-        answer = serde.from_json((await _send(self._client, "GET", self._path)).content)
-        if isinstance(answer, dict) and isinstance(answer.get("state"), dict):
-            self._state = answer["state"]
+        check_answered(turn)
+        if asked:
+            return reply(asked, self._request.tools.confirmation)
+        if _is_unfinished(turn):
+            raise ServerError("/run_sse: the stream broke off in the middle of a turn")
+        return None
 
     async def close(self) -> None:
         """Removes the session from the server."""
@@ -170,6 +187,27 @@ def _event(data: str) -> Event:
     except (serde.DocumentError, ValidationError) as error:
         raise ServerError(f"the server sent no event: {data:.200}") from error
     return event.model_copy(update={"invocation_id": ""})
+
+
+def _is_unfinished(turn: Turn) -> bool:
+    """Whether more had to come: the whole of a streamed piece, or the answers to calls."""
+    last = turn.events[-1] if turn.events else Event()
+    called = {part.function_call.id for part in last.parts if part.function_call}
+    return bool(last.partial or called - (last.long_running_tool_ids or set()))
+
+
+def _document(response: httpx.Response) -> Any:
+    """The JSON in a response.
+
+    Raises:
+        ServerError: it is none, so the server is no API server of ADK.
+    """
+    try:
+        return serde.from_json(response.content)
+    except serde.DocumentError:
+        raise ServerError(
+            f"{response.request.url.path}: the server sent no JSON: {response.text:.200}"
+        ) from None
 
 
 def _refusal(response: httpx.Response) -> str:

@@ -21,7 +21,7 @@ from agent_eval.schema.result import (
 )
 from agent_eval.schema.trace import USER_AUTHOR, EvalStatus, Invocation, InvocationEvents
 from agent_eval.store.adk_form import STATUS_NUMBERS
-from agent_eval.store.summary import MAX_NAME, safe_name, write_whole
+from agent_eval.store.summary import safe_name, write_whole
 
 SUFFIX = ".evalset_result.json"
 HISTORY = Path(".adk") / "eval_history"
@@ -29,9 +29,6 @@ HISTORY = Path(".adk") / "eval_history"
 
 DETAILS_KEYS = {"token_usage_v1": "token_usage_details", "invocation_duration_v1": "duration_details"}
 """Where ADK has the parts of a metric's value. Those of other metrics have no place in its form."""
-
-MOMENT_LENGTH = 20
-"""Room in a file name for `_` and the seconds since the epoch."""
 
 StatusOf = Callable[[RunRecord], EvalStatus]
 """What a run counts as by itself."""
@@ -65,8 +62,7 @@ def adk_document(
     order = {case.eval_id: index for index, case in enumerate(result.cases)}
     runs = sorted(records, key=lambda run: (order.get(run.eval_id, len(order)), run.run_index))
     created = clock.now()
-    start = safe_name(f"{app_name}_{eval_set_id}")[: MAX_NAME - MOMENT_LENGTH]
-    name = f"{start}_{created}"
+    name = f"{safe_name(f'{app_name}_{eval_set_id}')}_{created}"  # a file name; the time is never cut off
     return {
         "eval_set_result_id": name,
         "eval_set_result_name": name,
@@ -81,12 +77,12 @@ def adk_document(
 
 
 def write_adk_result(document: dict[str, Any], agent_folder: Path) -> Path:
-    """Writes an `EvalSetResult` where ADK looks for it, whole or not at all.
+    """Writes what `adk_document` gave where ADK looks for it, whole or not at all.
 
     Raises:
         OSError: it cannot be written.
     """
-    path = history_folder(agent_folder) / f"{safe_name(document['eval_set_result_name'])}{SUFFIX}"
+    path = history_folder(agent_folder) / f"{document['eval_set_result_name']}{SUFFIX}"
     write_whole(serde.to_json(document, indent=True) + b"\n", path)
     return path
 
@@ -169,7 +165,10 @@ def _session(run: RunRecord, turns: list[dict[str, Any]]) -> dict[str, Any] | No
     """The session at the end of a run, its events made from the turns."""
     if run.session is None:
         return None
-    events = [event for number, turn in enumerate(turns, 1) for event in _events(turn, number)]
+    events: list[dict[str, Any]] = []
+    for number, turn in enumerate(turns, 1):
+        # the time at which a turn was asked is rounded: it may be before the last turn's end
+        events += _events(turn, number, not_before=events[-1]["timestamp"] if events else 0.0)
     if run.error:
         events.append(_error_event(run, run.error, events[-1] if events else {}))
     return {
@@ -182,7 +181,7 @@ def _session(run: RunRecord, turns: list[dict[str, Any]]) -> dict[str, Any] | No
     }
 
 
-def _events(turn: dict[str, Any], number: int) -> list[dict[str, Any]]:
+def _events(turn: dict[str, Any], number: int, not_before: float) -> list[dict[str, Any]]:
     """The user's event, then a step's each, the final response among them.
 
     Steps have no time of their own in a record, so theirs are spread over the turn.
@@ -197,7 +196,7 @@ def _events(turn: dict[str, Any], number: int) -> list[dict[str, Any]]:
             **step,
             "id": f"{identity}-{index}",
             "invocation_id": identity,
-            "timestamp": start + seconds * index / max(len(steps), 1),
+            "timestamp": max(start + seconds * index / max(len(steps), 1), not_before),
         }
         for index, step in enumerate([{"author": USER_AUTHOR, "content": turn["user_content"]}, *steps])
     ]

@@ -421,6 +421,15 @@ def test_session_has_the_events_of_each_turn_in_order() -> None:
     assert session["last_update_time"] == 103.0
 
 
+def test_events_are_in_the_order_of_time_though_questions_are_rounded_to_milliseconds() -> None:
+    turns = [turn().model_copy(update={"creation_timestamp": at}) for at in (100.0, 102.999)]
+
+    (case,) = written(record(invocations=turns))["eval_case_results"]
+
+    times = [event["timestamp"] for event in case["session_details"]["events"]]
+    assert times == sorted(times)
+
+
 def test_final_response_that_is_a_step_is_no_second_event() -> None:
     asking = Content(role="model", parts=[Part(function_call=FunctionCall(id="c", name="approve"))])
     steps = InvocationEvents(invocation_events=[InvocationEvent(author="bot", content=asking)])
@@ -481,7 +490,8 @@ def test_no_id_leads_out_of_the_agents_folder(tmp_path: Path, eval_set_id: str) 
     assert found.agent == "bot"
 
 
-def test_results_of_long_ids_do_not_replace_each_other(tmp_path: Path) -> None:
-    paths = {write_adk_result(written(record(), eval_set_id="x" * 500), tmp_path) for _ in range(2)}
+@pytest.mark.parametrize("letter", ["x", "漢"])
+def test_results_of_long_ids_do_not_replace_each_other(tmp_path: Path, letter: str) -> None:
+    paths = {write_adk_result(written(record(), eval_set_id=letter * 500), tmp_path) for _ in range(2)}
 
     assert len(paths) == 2
