@@ -12,13 +12,8 @@ from agent_eval import clock
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop, case_result, merge_statuses, totals
 from agent_eval.metrics.builtin import BUILT_IN
-from agent_eval.schema.config import (
-    BaseCriterion,
-    CrossRunMethod,
-    CrossRunScoring,
-    EvalConfig,
-    MultiRunConfig,
-)
+from agent_eval.schema.config import BaseCriterion, EvalConfig
+from agent_eval.schema.multi_run import CrossRunMethod, CrossRunScoring, MultiRunConfig
 from agent_eval.schema.result import (
     AgentRef,
     CaseResult,

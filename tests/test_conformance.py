@@ -35,6 +35,7 @@ FALSIFIED = {
     "events_to_invocations.json": {"invocations": [{"invocation_id": "other"}]},
     "evalset_load.json": {"case_ids": ["other"]},
     "eval_config_load.json": {"metrics": []},
+    "custom_metric.json": {"final_status": "FAILED"},
 }
 """File -> what is wrongly expected of its first item."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_eval.agents.base import Turn
-from agent_eval.schema.config import ToolConfirmation
+from agent_eval.schema.tools import ToolConfirmation
 from agent_eval.schema.trace import Content, Event, FunctionCall, FunctionResponse, Part
 
 CONFIRMATION = "adk_request_confirmation"

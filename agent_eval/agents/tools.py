@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from agent_eval.schema.config import ToolConfirmation, ToolMocks, UnmatchedCall
+from agent_eval.schema.tools import ToolConfirmation, ToolMocks, UnmatchedCall
 
 
 class MockedToolError(Exception):

@@ -9,7 +9,7 @@ from enum import Enum
 
 from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
 from agent_eval.aggregate.statistics import wilson_interval
-from agent_eval.schema.config import CrossRunMethod, CrossRunScoring
+from agent_eval.schema.multi_run import CrossRunMethod, CrossRunScoring
 from agent_eval.schema.result import CaseMetric
 from agent_eval.schema.trace import EvalStatus
 

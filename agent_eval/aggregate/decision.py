@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_eval.aggregate.outcome import RunOutcome
-from agent_eval.schema.config import CrossRunMethod, EvalConfig
+from agent_eval.schema.config import EvalConfig
+from agent_eval.schema.multi_run import CrossRunMethod
 from agent_eval.schema.trace import EvalStatus
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -26,12 +27,8 @@ def compare(
     exit_zero: Annotated[
         bool, typer.Option("--exit_zero", help="Only look: exit 0 on a regression.")
     ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
-    ] = False,
+    json_output: JsonFlag = False,
+    debug: DebugFlag = False,
 ) -> None:
     """Compare two results: regressions first, and what else differs before any score."""
     with Output(json=json_output, debug=debug) as out:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -17,12 +16,8 @@ agent-eval metrics --json | jq -r '.metrics[].metric_name'"""
 
 
 def metrics(
-    json_output: Annotated[
-        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
-    ] = False,
+    json_output: JsonFlag = False,
+    debug: DebugFlag = False,
 ) -> None:
     """List all metrics: their range, which scores are better, and what they need."""
     with Output(json=json_output, debug=debug) as out:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.cli.results import View, show
 from agent_eval.errors import ExitCode
@@ -25,15 +26,9 @@ def report(
         str,
         typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
     ],
-    print_detailed_results: Annotated[
-        bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")
-    ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
-    ] = False,
+    print_detailed_results: DetailsFlag = False,
+    json_output: JsonFlag = False,
+    debug: DebugFlag = False,
 ) -> None:
     """Show a stored result: the tables that `run` prints."""
     with Output(json=json_output, debug=debug) as out:

@@ -40,6 +40,7 @@ def show(results: Sequence[Stored], view: View, code: ExitCode, out: Output) -> 
 
 def _report(results: Sequence[Stored], view: View, out: Output) -> None:
     from agent_eval.report import console as report
+    from agent_eval.report import failures
 
     console = out.report
     if view.quiet:
@@ -48,9 +49,9 @@ def _report(results: Sequence[Stored], view: View, out: Output) -> None:
     for one in results:
         report.print_result(console, one.result)
         if view.detailed:
-            report.print_details(console, one.records())
+            failures.print_details(console, one.records())
         if one.result.totals.passed < one.result.totals.cases or one.result.totals.crashed_runs:
-            report.print_failures(console, one.result, _unpassed(one))
+            failures.print_failures(console, one.result, _unpassed(one))
         console.print(f"Result: {one.path}", style="dim", soft_wrap=True)
         for path in one.adk_results:
             if path != one.path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
@@ -138,17 +139,11 @@ def run(
         bool,
         typer.Option("--adk_results", help="Also write ADK's result files into the agent's folder."),
     ] = False,
-    print_detailed_results: Annotated[
-        bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")
-    ] = False,
+    print_detailed_results: DetailsFlag = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line with the totals.")] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")
-    ] = False,
+    json_output: JsonFlag = False,
     dry_run: Annotated[bool, typer.Option("--dry_run", help="Show what would run; run nothing.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")
-    ] = False,
+    debug: DebugFlag = False,
 ) -> None:
     """Run eval sets against an agent, and say which cases passed."""
     named, eval_sets = _targets(targets or [], url or agent)

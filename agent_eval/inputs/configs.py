@@ -13,6 +13,8 @@ from agent_eval.errors import did_you_mean
 from agent_eval.inputs import documents
 from agent_eval.schema import config as schema
 from agent_eval.schema.config import DEFAULT_CONFIG, EvalConfig
+from agent_eval.schema.multi_run import CrossRunScoring, MultiRunConfig
+from agent_eval.schema.tools import ToolMock, ToolMocks
 
 _MODELS = (
     EvalConfig,
@@ -25,10 +27,10 @@ _MODELS = (
     schema.CodeConfig,
     schema.LlmBackedSimulatorConfig,
     schema.LiveModelConfig,
-    schema.MultiRunConfig,
-    schema.CrossRunScoring,
-    schema.ToolMocks,
-    schema.ToolMock,
+    MultiRunConfig,
+    CrossRunScoring,
+    ToolMocks,
+    ToolMock,
 )
 
 

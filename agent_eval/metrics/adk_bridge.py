@@ -5,7 +5,9 @@ google-adk is imported here only when a metric has imported it already.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from agent_eval.schema.evalset import ConversationScenario
 from agent_eval.schema.trace import Invocation
 
 EVALUATION = "google.adk.evaluation"
+OURS = "agent_eval."
 
 
 def is_installed() -> bool:
@@ -33,12 +36,34 @@ def is_adk_evaluator(found: type[Any]) -> bool:
 
 
 def is_written_for_adk(function: Any) -> bool:
-    """Whether the module of a function has imported names from ADK's evaluation package."""
+    """Whether a function's module, or one that it takes code from, has names of ADK's evaluation package.
+
+    A function may also import them when it is called.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
     module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    return module is not None and any(
-        str(getattr(value, "__module__", None) or getattr(value, "__name__", "")).startswith(EVALUATION)
-        for value in list(vars(module).values())
-    )
+    names = _code_of(function).co_names if _code_of(function) else ()
+    if module is None or any(name.startswith(EVALUATION) for name in names):
+        return module is not None
+    homes = {_home(value) for value in list(vars(module).values())}
+    near = [sys.modules.get(home) for home in homes if not home.startswith(OURS)]
+    return _has_names_of_adk(module) or any(map(_has_names_of_adk, filter(None, near)))
+
+
+def _code_of(function: Any) -> Any:
+    return getattr(inspect.unwrap(function), "__code__", None)
+
+
+def _has_names_of_adk(module: ModuleType) -> bool:
+    return any(_home(value).startswith(EVALUATION) for value in list(vars(module).values()))
+
+
+def _home(value: Any) -> str:
+    """The module that a value comes from, or is."""
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return str(getattr(value, "__module__", None) or "") if callable(value) else ""
 
 
 def registered_with_adk(name: str) -> type[Any] | None:
@@ -73,8 +98,11 @@ def to_adk(
     from google.adk.evaluation import conversation_scenarios, eval_case
 
     def converted(invocation: Invocation) -> Any:
-        text = invocation.model_dump_json(exclude_none=True, by_alias=False)
-        return eval_case.Invocation.model_validate_json(text)
+        text = invocation.model_dump_json(exclude_none=True, by_alias=False, exclude=NOT_ADKS)
+        made = eval_case.Invocation.model_validate_json(text)
+        if isinstance(made.intermediate_data, eval_case.InvocationEvents):
+            made.intermediate_data = _with_lists().model_construct(**vars(made.intermediate_data))
+        return made
 
     return (
         adk_metric(metric),
@@ -85,6 +113,23 @@ def to_adk(
             scenario.model_dump_json(exclude_none=True, by_alias=False)
         ),
     )
+
+
+NOT_ADKS: Any = {"intermediate_data": {"invocation_events": {"__all__": {"mocked"}}}}
+"""What ADK's classes refuse."""
+
+
+@functools.cache
+def _with_lists() -> Any:
+    """ADK's events form of a turn's steps, with the properties that ours has: metrics read them on both."""
+    from google.adk.evaluation import eval_case
+
+    lists = {
+        "tool_uses": property(eval_case.get_all_tool_calls),
+        "tool_responses": property(eval_case.get_all_tool_responses),
+        "__module__": eval_case.__name__,
+    }
+    return type("InvocationEvents", (eval_case.InvocationEvents,), lists)
 
 
 @contextmanager

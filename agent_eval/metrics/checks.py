@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -198,6 +198,9 @@ class ResponseNumbers(TurnCheck):
 class RunCheck(Evaluator):
     """A check of a whole run."""
 
+    unknown: ClassVar[str] = ""
+    """Why the value cannot be told where it cannot."""
+
     def evaluate_invocations(
         self,
         actual_invocations: list[Invocation],
@@ -207,7 +210,7 @@ class RunCheck(Evaluator):
         """The run's value against the threshold."""
         value = self.value(actual_invocations)
         if value is None:
-            return EvaluationResult()
+            raise ValueError(self.unknown)
         return self.result(value)
 
     def value(self, invocations: list[Invocation]) -> float | None:
@@ -341,6 +344,8 @@ class MaxTurns(Limit):
 class MaxDuration(Limit):
     """Seconds that the agent took for all turns. Not evaluated where turns were not timed."""
 
+    unknown = "the turns were not timed"
+
     def value(self, invocations: list[Invocation]) -> float | None:
         """Their sum."""
         return _sum(duration_details(turn)["total_seconds"] for turn in invocations)
@@ -349,6 +354,8 @@ class MaxDuration(Limit):
 class MaxTokens(Limit):
     """Input and output tokens of all turns. Not evaluated where the model reported none."""
 
+    unknown = "no model reported tokens"
+
     def value(self, invocations: list[Invocation]) -> float | None:
         """Their sum."""
         return _sum(token_details(turn)["total_tokens"] for turn in invocations)
@@ -356,6 +363,8 @@ class MaxTokens(Limit):
 
 class MaxCost(Limit):
     """Price of all tokens. Not evaluated where the model reported none."""
+
+    unknown = "no model reported tokens"
 
     criterion_type = CostCriterion
 

@@ -13,7 +13,13 @@ from agent_eval.judge.models import provider_of
 from agent_eval.metrics import adk_bridge
 from agent_eval.metrics.base import EvalMetric, Evaluator
 from agent_eval.metrics.builtin import Metric
-from agent_eval.metrics.custom import AdkClassEvaluator, build_custom, import_metric, is_evaluator_class
+from agent_eval.metrics.custom import (
+    AdkClassEvaluator,
+    build_custom,
+    build_evaluator,
+    import_metric,
+    is_evaluator_class,
+)
 from agent_eval.metrics.efficiency import EfficiencyEvaluator
 from agent_eval.metrics.registry import DEFAULT_REGISTRY, MetricEvaluatorRegistry
 from agent_eval.schema.config import (
@@ -124,7 +130,7 @@ def _known(name: str, criterion: BaseCriterion, metric: Metric) -> ConfiguredMet
     typed = _typed_criterion(name, criterion, metric.criterion_type)
     eval_metric = EvalMetric(metric_name=name, threshold=typed.threshold, criterion=typed)
     evaluator = metric.evaluator
-    build = None if evaluator is None else lambda: evaluator(eval_metric)
+    build = None if evaluator is None else lambda: build_evaluator(eval_metric, evaluator)
     interval = metric.info.metric_value_info.interval
     return ConfiguredMetric(eval_metric, metric.info, build, metric.needs_reference, interval)
 

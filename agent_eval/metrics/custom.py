@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -11,17 +10,18 @@ from typing import Any
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.imports import import_below
 from agent_eval.metrics import adk_bridge
-from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator
+from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, RunContext
+from agent_eval.metrics.calls import called
+from agent_eval.metrics.copies import own_copy
 from agent_eval.schema.evalset import ConversationScenario
 from agent_eval.schema.trace import Invocation
-from agent_eval.threads import in_thread
 
 MetricFunction = Callable[..., Any]
 """`f(eval_metric, actual_invocations, expected_invocations, conversation_scenario)`, sync or async."""
 
 
 class CustomEvaluator(Evaluator):
-    """Calls code of the user's: sees to it that it gets copies, and cannot stall other runs."""
+    """Calls a function of the user's with copies."""
 
     def __init__(self, eval_metric: EvalMetric, function: MetricFunction, *, for_adk: bool) -> None:
         """Takes the metric, what computes it, and whether that was written for ADK's own classes."""
@@ -36,35 +36,41 @@ class CustomEvaluator(Evaluator):
         conversation_scenario: ConversationScenario | None = None,
     ) -> Any:
         """What the code returns. The metric it sees has no threshold but the criterion's, as in ADK."""
-        metric = self._eval_metric.model_copy(deep=True)
-        metric.threshold = None
+        metric = self._eval_metric.model_copy(update={"threshold": None})
         arguments = (metric, actual_invocations, expected_invocations, conversation_scenario)
-        given = adk_bridge.to_adk(*arguments) if self._for_adk else _copies(*arguments)
-        return await called(self._function, given)
+        given = adk_bridge.to_adk(*arguments) if self._for_adk else map(own_copy, arguments)
+        return await called(self._function, *given)
 
 
-def _copies(
-    metric: EvalMetric,
-    actual: list[Invocation],
-    expected: list[Invocation] | None,
-    scenario: ConversationScenario | None,
-) -> tuple[Any, ...]:
-    def copied(invocations: list[Invocation]) -> list[Invocation]:
-        return [invocation.model_copy(deep=True) for invocation in invocations]
+class UserEvaluator(Evaluator):
+    """Calls an `Evaluator` of the user's with copies."""
 
-    return metric, copied(actual), None if expected is None else copied(expected), scenario
+    def __init__(self, eval_metric: EvalMetric, evaluator: type[Evaluator]) -> None:
+        super().__init__(eval_metric)
+        self._evaluator = evaluator(eval_metric=own_copy(eval_metric))
 
+    async def evaluate_run(self, run: RunContext) -> Any:
+        """What the class returns."""
+        given = RunContext(own_copy(run.case), own_copy(run.invocations), own_copy(dict(run.state)))
+        turns = (given.invocations, given.case.conversation, given.case.conversation_scenario)
+        if type(self._evaluator).evaluate_run is Evaluator.evaluate_run:
+            return await called(self._evaluator.evaluate_invocations, *turns)
+        return await called(self._evaluator.evaluate_run, given)
 
-async def called(function: MetricFunction, arguments: tuple[Any, ...]) -> Any:
-    """What a function gives. A sync one runs in a thread, with an event loop for what it returns."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-        return await function(*arguments)
+    def evaluate_invocations(
+        self,
+        actual_invocations: list[Invocation],
+        expected_invocations: list[Invocation] | None = None,
+        conversation_scenario: ConversationScenario | None = None,
+    ) -> Any:
+        """What the class returns, for turns alone."""
+        return self._evaluator.evaluate_invocations(
+            actual_invocations, expected_invocations, conversation_scenario
+        )
 
-    async def in_its_own_loop() -> Any:
-        result = function(*arguments)
-        return await result if inspect.isawaitable(result) else result
-
-    return await in_thread(lambda: asyncio.run(in_its_own_loop()))
+    async def aclose(self) -> None:
+        """Closes the class's evaluator."""
+        await called(self._evaluator.aclose)
 
 
 class AdkClassEvaluator(Evaluator):
@@ -84,13 +90,13 @@ class AdkClassEvaluator(Evaluator):
         given = adk_bridge.to_adk(
             self._eval_metric, actual_invocations, expected_invocations, conversation_scenario
         )
-        return await called(self._evaluator.evaluate_invocations, given[1:])
+        return await called(self._evaluator.evaluate_invocations, *given[1:])
 
     async def aclose(self) -> None:
         """Closes the class's evaluator, if it can be closed."""
         close = getattr(self._evaluator, "aclose", None)
         if close is not None:
-            await close()
+            await called(close)
 
 
 def import_metric(reference: str, folders: tuple[Path, ...], path: str) -> Any:
@@ -111,7 +117,11 @@ def import_metric(reference: str, folders: tuple[Path, ...], path: str) -> Any:
         return _exited(module_name, error)
     except Exception as error:  # whatever the user's module does when it is imported
         raise InputError(
-            Problem(f"cannot import `{module_name}`: {type(error).__name__}: {error}", path=path)
+            Problem(
+                f"cannot import `{module_name}`: {type(error).__name__}: {error}",
+                path=path,
+                hint=_hint(module_name, error),
+            )
         ) from error
     if not hasattr(module, attribute):
         raise InputError(
@@ -125,6 +135,17 @@ def import_metric(reference: str, folders: tuple[Path, ...], path: str) -> Any:
     if not callable(found):
         raise InputError(Problem(f"`{reference}` is {type(found).__name__}, not a function", path=path))
     return found
+
+
+def _hint(module_name: str, error: Exception) -> str | None:
+    """What to do about a module that cannot be imported."""
+    if not isinstance(error, ImportError):
+        return None
+    if (error.name or "").startswith("google.adk"):
+        return "install google-adk: agent-eval stands in for a part of google.adk.evaluation only"
+    if error.name == module_name.partition(".")[0] and isinstance(error, ModuleNotFoundError):
+        return "it is looked for beside the config, beside the eval set, in the project's root, and installed"
+    return None
 
 
 def _exited(module_name: str, error: SystemExit) -> MetricFunction:
@@ -164,6 +185,13 @@ def is_evaluator_class(found: Any) -> bool:
     return isinstance(found, type) and (issubclass(found, Evaluator) or adk_bridge.is_adk_evaluator(found))
 
 
+def build_evaluator(eval_metric: EvalMetric, evaluator: type[Evaluator]) -> Evaluator:
+    """What computes a metric with an `Evaluator` class of ours or the user's."""
+    if evaluator.__module__.startswith(adk_bridge.OURS):
+        return evaluator(eval_metric)
+    return UserEvaluator(eval_metric, evaluator)
+
+
 def build_custom(eval_metric: EvalMetric, found: Any) -> Evaluator:
     """What computes a metric with the code that was imported for it.
 
@@ -171,7 +199,7 @@ def build_custom(eval_metric: EvalMetric, found: Any) -> Evaluator:
         InputError: the code cannot be called as a metric is.
     """
     if isinstance(found, type) and issubclass(found, Evaluator):
-        return found(eval_metric=eval_metric)
+        return build_evaluator(eval_metric, found)
     if isinstance(found, type) and adk_bridge.is_adk_evaluator(found):
         return AdkClassEvaluator(eval_metric, found)
     _check_signature(eval_metric, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 
+from agent_eval.errors import InputError, Problem
 from agent_eval.metrics.base import EvalMetric, Evaluator
 from agent_eval.metrics.builtin import BUILT_IN, Metric
 from agent_eval.schema.config import MetricInfo
@@ -51,9 +52,17 @@ class MetricEvaluatorRegistry:
         return metric.evaluator(eval_metric)
 
     def load_installed(self) -> None:
-        """Lets installed packages register their metrics."""
+        """Lets installed packages register their metrics.
+
+        Raises:
+            InputError: one of them cannot.
+        """
         for entry_point in entry_points(group=ENTRY_POINTS):
-            entry_point.load()(self)
+            try:
+                entry_point.load()(self)
+            except Exception as error:  # whatever an installed package does
+                told = f"`{entry_point.name} = {entry_point.value}`: {type(error).__name__}: {error}"
+                raise InputError(Problem(f"cannot register the metrics of entry point {told}")) from error
 
 
 DEFAULT_REGISTRY = MetricEvaluatorRegistry()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 from agent_eval import serde
+from agent_eval.errors import InputError, Problem
 from agent_eval.metrics.base import EvaluationResult, Evaluator, PerInvocationResult, RunContext
 from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.schema.config import Better, Interval
@@ -19,6 +23,10 @@ from agent_eval.schema.trace import EvalStatus, Invocation
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds a metric may take for one run."""
+
+
+UNSET_THRESHOLD = re.compile("not supported between .*NoneType|unsupported operand .*NoneType")
+"""What Python says where a metric compares or reckons with `eval_metric.threshold`."""
 
 
 class MetricError(Exception):
@@ -32,9 +40,9 @@ class Scorer:
         """Builds every evaluator.
 
         Raises:
-            Exception: whatever an evaluator's constructor raises.
+            InputError: one of them cannot be built, for whatever reason.
         """
-        self._evaluators = [(metric, metric.build()) for metric in metrics if metric.build]
+        self._evaluators = [(metric, _built(metric, metric.build)) for metric in metrics if metric.build]
         self._timeout = timeout
 
     async def score(
@@ -45,9 +53,10 @@ class Scorer:
         return [await self._measure(metric, evaluator, run) for metric, evaluator in self._evaluators]
 
     async def aclose(self) -> None:
-        """Closes the evaluators."""
+        """Closes the evaluators. What one of them raises hinders no other, and no result."""
         for _, evaluator in self._evaluators:
-            await evaluator.aclose()
+            with suppress(Exception):
+                await evaluator.aclose()
 
     async def _measure(self, metric: ConfiguredMetric, evaluator: Evaluator, run: RunContext) -> MetricResult:
         """The one place where a metric's failure becomes data. Only our own cancellation passes."""
@@ -67,10 +76,24 @@ class Scorer:
             return _failure(metric, error)
 
 
+def _built(metric: ConfiguredMetric, build: Callable[[], Evaluator]) -> Evaluator:
+    try:
+        return build()
+    except InputError:
+        raise
+    except Exception as error:  # whatever the constructor of a user's evaluator does
+        told = f"the metric cannot be set up: {type(error).__name__}: {serde.told(error)}"
+        raise InputError(Problem(told, path=f"criteria.{metric.name}")) from error
+
+
 def _failure(metric: ConfiguredMetric, error: BaseException) -> MetricResult:
     message = serde.told(error)
     told = message if isinstance(error, MetricError) else f"{type(error).__name__}: {message}"
-    if isinstance(error, TypeError) and "NoneType" in message and metric.eval_metric.custom_function_path:
+    if (
+        isinstance(error, TypeError)
+        and UNSET_THRESHOLD.search(message)
+        and metric.eval_metric.custom_function_path
+    ):
         told += " (eval_metric.threshold is None by contract: read eval_metric.criterion.threshold)"
     trace = None if isinstance(error, MetricError) else "".join(traceback.format_tb(error.__traceback__, -20))
     return MetricResult(
@@ -90,8 +113,10 @@ def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationRes
     Raises:
         MetricError: it is neither, or contradicts itself.
     """
-    if isinstance(given, int | float) and not isinstance(given, bool):
+    if isinstance(given, Real) and not isinstance(given, bool):  # numpy's numbers too
         given = _from_number(float(given), metric)
+    if inspect.iscoroutine(given):
+        given.close()  # or Python warns that nobody awaited it
     if isinstance(given, type) or not hasattr(given, "overall_eval_status"):
         raise MetricError(f"returned {_named(given)}, not an EvaluationResult or a number")
     rows = [_row(row) for row in given.per_invocation_results or ()]
@@ -103,8 +128,10 @@ def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationRes
         details=getattr(given, "details", None),
     )
     decided = result.overall_eval_status in (EvalStatus.PASSED, EvalStatus.FAILED)
-    if decided and rows and len(rows) != turns:
-        raise MetricError(f"returned {len(rows)} per-invocation results for {turns} turns")
+    if rows and len(rows) != turns:
+        if decided:
+            raise MetricError(f"returned {len(rows)} per-invocation results for {turns} turns")
+        result.per_invocation_results = []  # nobody can tell which turns they are of
     if metric.interval and result.overall_score is not None:
         _check_range(result.overall_score, metric.interval)
     return result

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agent_eval.aggregate.statistics import WEAK_HALF_WIDTH, runs_for_half_width
 from agent_eval.report.text import (
     against,
-    call_lines,
-    call_text,
-    content_text,
     count,
     duration,
-    number,
     printable,
-    ranges,
 )
 from agent_eval.schema.result import (
     CaseMetric,
     CaseResult,
     EvalResult,
-    ExpectedTurn,
-    MetricResult,
-    RunRecord,
-    RunStatus,
     Totals,
 )
-from agent_eval.schema.trace import EvalStatus, Invocation, get_all_tool_calls
+from agent_eval.schema.trace import EvalStatus
 
 STYLES = {
     EvalStatus.PASSED: "green",
@@ -43,9 +33,6 @@ STYLES = {
 
 MAX_ROWS = 200
 """A longer result lists only the cases that did not pass or are flaky."""
-
-MAX_LISTED_TURNS = 3
-"""Turns of a failed metric that are set out side by side; the others are counted."""
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -218,190 +205,6 @@ def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:
                 f"; weak, {needed} runs would narrow it to {plus_minus}{WEAK_HALF_WIDTH:.2f}", "yellow"
             )
         console.print(text)
-
-
-def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
-    """For each case that did not pass or had a crash: what was expected, and what happened."""
-    failed = {
-        case.eval_id: case
-        for case in result.cases
-        if (case.verdict is not EvalStatus.PASSED or case.crashed) and not _said_by_stop(result, case)
-    }
-    first: dict[str, RunRecord] = {}
-    for record in records:
-        if record.eval_id in failed:
-            kept = first.get(record.eval_id)
-            if kept is None or _tells_more(record, kept):
-                first[record.eval_id] = record
-    for eval_id, case in failed.items():
-        console.print()
-        console.print(_failure(console, case, first.get(eval_id)))
-
-
-def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
-    """Whether the reason why the evaluation ended is all there is to say of a case."""
-    return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
-
-
-def _tells_more(record: RunRecord, than: RunRecord) -> bool:
-    """The run to show of a case: the earliest that did not pass."""
-
-    def rank(run: RunRecord) -> tuple[bool, int]:
-        passed = run.status is RunStatus.COMPLETED and all(
-            metric.status in (EvalStatus.PASSED, EvalStatus.INFORMATIONAL) for metric in run.metrics
-        )
-        return passed, run.run_index
-
-    return rank(record) < rank(than)
-
-
-def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> RenderableType:
-    signs = marks(console)
-    title = Text.assemble(
-        (f"{signs[case.verdict]} ", STYLES[case.verdict]),
-        (printable(case.eval_id), "bold"),
-        ("  " + case.verdict.value, STYLES[case.verdict]),
-    )
-    if record and case.attempts > 1:
-        title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
-    lines: list[RenderableType] = [title]
-    lines += [_indented(plain(reason, "red")) for reason in case.reasons]
-    lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
-    lines += [
-        _indented(plain(f"{metric.metric_name}: {metric.reason}", "yellow"))
-        for metric in case.metrics
-        if metric.status is EvalStatus.NOT_EVALUATED and case.crashed < case.attempts
-    ]
-    if record and record.status is RunStatus.COMPLETED:
-        for metric in record.metrics:
-            if metric.status is EvalStatus.FAILED:
-                lines += [_indented(block) for block in _failed_metric(metric, record)]
-    return Group(*lines)
-
-
-def _indented(block: RenderableType, by: int = 2) -> Padding:
-    return Padding(block, (0, 0, 0, by), expand=False)
-
-
-def _crashes(case: CaseResult) -> Iterator[str]:
-    """Each error once, with the runs it ended."""
-    runs: dict[tuple[str, str], list[int]] = {}
-    for run in case.runs:
-        if run.error:
-            runs.setdefault((run.error.type, run.error.message), []).append(run.run_index + 1)
-    for (kind, message), numbers in runs.items():
-        which = f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)}"
-        yield f"{which if case.attempts > 1 else 'the run'} crashed: {kind}: {message}"
-
-
-def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
-    yield plain(f"{metric.metric_name}  {against(metric.score, metric.threshold)}", "red")
-    expected = record.expected or []
-    wrong = [index for index, turn in enumerate(metric.per_invocation) if turn.status is EvalStatus.FAILED]
-    for index in wrong[:MAX_LISTED_TURNS]:
-        if index >= len(record.invocations):
-            break  # a metric gave more rows than there are turns
-        actual = record.invocations[index]
-        wanted = expected[index] if index < len(expected) else None
-        yield Padding(
-            _turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2), expand=False
-        )
-        if wanted is not None:
-            yield _indented(_side_by_side(metric.metric_name, wanted, actual), 4)
-    if len(wrong) > MAX_LISTED_TURNS:
-        yield Padding(
-            Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"),
-            (0, 0, 0, 2),
-            expand=False,
-        )
-
-
-def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
-    asked = " ".join(content_text(actual.user_content).split())
-    if len(asked) > 50:
-        asked = asked[:47] + "..."
-    return plain(f'turn {index + 1} "{asked}"  {number(score)}', "dim")
-
-
-def _side_by_side(metric_name: str, expected: ExpectedTurn, actual: Invocation) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
-    table.add_column("")
-    table.add_column("expected", overflow="fold", ratio=1)
-    table.add_column("actual", overflow="fold", ratio=1)
-    if metric_name == "tool_trajectory_avg_score":
-        _call_rows(table, expected, actual)
-    else:
-        table.add_row("", _said(expected), _said(actual))
-    return table
-
-
-def _said(invocation: Invocation | ExpectedTurn) -> Text:
-    said = content_text(invocation.final_response)
-    return plain(said) if said else Text("(no final text)", "dim")
-
-
-def _call_rows(table: Table, expected: ExpectedTurn, actual: Invocation) -> None:
-    """Tool calls one argument a line, side by side; the first line that differs is marked."""
-    left = [line for call in get_all_tool_calls(expected.intermediate_data) for line in call_lines(call)]
-    right = [line for call in get_all_tool_calls(actual.intermediate_data) for line in call_lines(call)]
-    differs = False
-    for index in range(max(len(left), len(right), 1)):
-        one = left[index] if index < len(left) else None
-        other = right[index] if index < len(right) else None
-        first = not differs and one != other
-        differs = differs or first
-        style = "red" if first else ""
-        table.add_row(
-            Text(">" if first else "", "red"),
-            _cell(one, style, empty=not left and index == 0),
-            _cell(other, style, empty=not right and index == 0),
-        )
-
-
-def _cell(line: str | None, style: str, *, empty: bool) -> Text:
-    if line is None:
-        return Text("(no tool calls)", "dim") if empty else Text("")
-    return plain(line, style)
-
-
-def print_details(console: Console, records: Iterable[RunRecord]) -> None:
-    """Every turn of every run."""
-    for record in sorted(records, key=lambda record: (record.eval_id, record.run_index)):
-        console.print()
-        console.print(
-            Text.assemble(
-                (printable(record.eval_id), "bold"),
-                f"  run {record.run_index + 1}  {record.status.value}  {duration(record.seconds)}",
-            )
-        )
-        for index, invocation in enumerate(record.invocations):
-            console.print(_indented(_turn(index, invocation, record)))
-        for metric in record.metrics:
-            told = metric.error and metric.error.traceback
-            if told:
-                console.print(_indented(plain(told.rstrip(), "yellow")))
-        if record.error:
-            told = record.error.traceback or f"{record.error.type}: {record.error.message}"
-            console.print(_indented(plain(told.rstrip(), "red")))
-
-
-def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
-    lines: list[RenderableType] = [
-        Text.assemble((f"{index + 1}. user: ", "bold"), plain(content_text(invocation.user_content)))
-    ]
-    lines += [
-        Text.assemble("   call: ", plain(call_text(call)))
-        for call in get_all_tool_calls(invocation.intermediate_data)
-    ]
-    lines.append(Text.assemble("   agent: ", _said(invocation)))
-    scores = [
-        f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
-        for metric in record.metrics
-        if index < len(metric.per_invocation) and metric.per_invocation[index].score is not None
-    ]
-    if scores:
-        lines.append(plain("   " + ", ".join(scores), "dim"))
-    return Group(*lines)
 
 
 def print_totals(console: Console, results: Sequence[EvalResult]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +19,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from agent_eval.schema.base import Value, checked_by_sdk
-from agent_eval.schema.patterns import checked_pattern, matches
+from agent_eval.schema.multi_run import MultiRunConfig
+from agent_eval.schema.tools import ToolConfirmation, ToolMocks
 from agent_eval.schema.trace import Rubric
 
 INFORMATIONAL_METRICS = (
@@ -242,127 +243,6 @@ class LiveModelConfig(Value):
     model_config = ConfigDict(extra="ignore")
 
     timeout_seconds: int = 300
-
-
-class CrossRunMethod(StrEnum):
-    """How the runs of a case become one score of a metric."""
-
-    MEAN_OVER_INVOCATIONS = "mean_over_invocations"
-    """The mean of every turn of every scored run, against the criterion's threshold."""
-    MIN_OVER_RUNS = "min_over_runs"
-    """The worst run, against the criterion's threshold."""
-    PASS_RATE = "pass_rate"
-    """The share of scored runs that met the criterion, against a threshold of its own."""
-
-
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
-
-
-class CrossRunScoring(Value):
-    """The method of one metric; written as its name or as an object."""
-
-    method: CrossRunMethod = CrossRunMethod.MEAN_OVER_INVOCATIONS
-    threshold: Share | None = None
-    """For `pass_rate`: the share of runs that must pass; every one if not given."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _by_name(cls, data: object) -> object:
-        return {"method": data} if isinstance(data, str) else data
-
-    @model_validator(mode="after")
-    def _threshold_fits(self) -> Self:
-        if self.method is not CrossRunMethod.PASS_RATE and self.threshold is not None:
-            raise PydanticCustomError(
-                "threshold_without_rate",
-                "`{method}` is held against the criterion's own threshold and takes none here",
-                {"method": self.method.value},
-            )
-        return self
-
-    @property
-    def pass_rate(self) -> float:
-        """The share of runs that must pass under `pass_rate`."""
-        return 1.0 if self.threshold is None else self.threshold
-
-
-def _pass_rate(value: object) -> object:
-    """`{"pass_rate": t}`, `{"method": "pass_rate", "threshold": t}` and `t` mean the same."""
-    if isinstance(value, dict):
-        if value.keys() == {"pass_rate"}:
-            return value["pass_rate"]
-        if value.get("method") == CrossRunMethod.PASS_RATE and value.keys() == {"method", "threshold"}:
-            return value["threshold"]
-        raise PydanticCustomError("pass_rate_form", "expected an object with `pass_rate` alone, or a number")
-    return value
-
-
-class MultiRunConfig(Value):
-    """How often each case runs, and how its runs become a verdict."""
-
-    num_runs: int = Field(1, ge=1, strict=True)
-    max_crashed_runs: int = Field(0, ge=0, strict=True)
-    """More crashed runs than this fail the case."""
-    cross_run_scoring_by_metric: dict[str, CrossRunScoring] = {}
-    cross_run_criteria: Annotated[Share, BeforeValidator(_pass_rate)] | None = None
-    """The share of scored runs in which every thresholded metric must pass together."""
-
-    def scoring(self, metric_name: str) -> CrossRunScoring:
-        """The method of a metric; the mean over invocations where none is named."""
-        return self.cross_run_scoring_by_metric.get(metric_name, CrossRunScoring())
-
-
-class UnmatchedCall(StrEnum):
-    """What becomes of a call to a mocked tool that no mock matches."""
-
-    ERROR = "error"
-    PASS_THROUGH = "pass_through"
-
-
-class ToolMock(Value):
-    """What a tool answers instead of running: a response, a sequence of them, or an error."""
-
-    tool: str
-    args: Annotated[dict[str, Any], AfterValidator(checked_pattern)] | None = None
-    """Arguments the call must have, values or patterns; others may be there. None matches every call."""
-    response: Any = None
-    responses: list[Any] | None = None
-    """One after the other; the last one is repeated."""
-    error: str | None = None
-    """The tool raises, with this text."""
-
-    @model_validator(mode="after")
-    def _one_answer(self) -> Self:
-        given = {"response", "responses", "error"} & self.model_fields_set
-        if len(given) != 1 or self.responses == []:
-            raise PydanticCustomError("one_answer", "expected one of `response`, `responses` and `error`")
-        return self
-
-    def matches(self, tool: str, args: dict[str, Any]) -> bool:
-        """Whether the mock answers this call."""
-        return tool == self.tool and all(
-            key in args and matches(wanted, args[key]) for key, wanted in (self.args or {}).items()
-        )
-
-
-class ToolMocks(Value):
-    """Tools that must not really run. The first mock that matches a call answers it."""
-
-    mocks: list[ToolMock]
-    default: UnmatchedCall = UnmatchedCall.ERROR
-
-    def names(self) -> set[str]:
-        """The tools that have a mock."""
-        return {mock.tool for mock in self.mocks}
-
-
-class ToolConfirmation(StrEnum):
-    """How a tool is answered that asks whether it may run."""
-
-    APPROVE = "approve"
-    DENY = "deny"
-    FAIL = "fail"
-    """The run crashes with a message that names the tool."""
 
 
 def _criterion_form(value: object) -> str:

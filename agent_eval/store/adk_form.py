@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from agent_eval import serde
 from agent_eval.schema.base import Value
-from agent_eval.schema.config import INFORMATIONAL_METRICS, BaseCriterion, MultiRunConfig
+from agent_eval.schema.config import INFORMATIONAL_METRICS, BaseCriterion
+from agent_eval.schema.multi_run import MultiRunConfig
 from agent_eval.schema.result import InvocationScore, RubricScore
 from agent_eval.schema.trace import EvalStatus, Invocation
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
-import time
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ from tests.adk import MARKS
 from tests.adk.support import (
     Scripted,
     Slow,
+    adapted,
     answers,
     call,
     error,
     llm_agent,
+    play,
     result,
     said,
     steps,
@@ -212,7 +215,7 @@ def test_tokens_grounding_and_version_are_kept() -> None:
 def test_time_of_model_tools_and_framework_add_up() -> None:
     def slow_tool() -> str:
         """Takes its time."""
-        time.sleep(0.1)
+        Event().wait(0.1)
         return "done"
 
     def script(request: LlmRequest) -> Any:
@@ -231,8 +234,6 @@ def test_time_of_model_tools_and_framework_add_up() -> None:
 def test_tools_at_the_same_time_count_once() -> None:
     async def slow_tool(number: int) -> str:
         """Takes its time."""
-        import asyncio
-
         await asyncio.sleep(0.1)
         return "done"
 
@@ -280,8 +281,6 @@ def test_images_and_files_reach_the_agent_and_come_back() -> None:
             ]
         }
     }
-    from tests.adk.support import adapted, play
-
     (record,) = play(adapted(llm_agent(Scripted(script=draw))), {"eval_id": "draw", "conversation": [turn]})
 
     assert [bool(part.text) for part in seen] == [True, False, False]

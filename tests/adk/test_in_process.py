@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from threading import Event
 from typing import Any
 
 import pytest
@@ -157,7 +157,7 @@ def test_callbacks_of_the_agent_run() -> None:
 
 def test_answer_of_a_callback_is_no_time_of_a_model() -> None:
     def at_once(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse:
-        time.sleep(0.05)
+        Event().wait(0.05)
         return said("from the cache")
 
     record = talk(llm_agent(steps("never asked"), before_model_callback=at_once), "hi")

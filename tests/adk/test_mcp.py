@@ -90,6 +90,10 @@ KINDS = {
 }
 
 
+TROUBLE = ("Event loop is closed", "cancel scope", "Traceback", "was never awaited", "was destroyed")
+"""What is said on standard error where connections are not closed in their time."""
+
+
 @pytest.fixture
 def shop(project: Project) -> Project:
     project.write("bot/__init__.py", "from . import agent\n")
@@ -126,7 +130,13 @@ def test_parallel_runs_have_servers_of_their_own_and_leave_none(shop: Project, s
     assert [answers(record) for record in shop.records()] == [["3 lamps left"] * 2] * 6
     assert len(servers(shop)) >= 6
     assert [pid for pid in servers(shop) if is_running(pid)] == []
-    for trouble in ("Event loop is closed", "cancel scope", "Traceback", "was never awaited", "was destroyed"):
+    for trouble in (
+        "Event loop is closed",
+        "cancel scope",
+        "Traceback",
+        "was never awaited",
+        "was destroyed",
+    ):
         assert trouble not in done.stderr
 
 
@@ -152,9 +162,26 @@ def test_server_that_ends_at_once_crashes_the_run(shop: Project) -> None:
     assert record.error.type == "ToolsetError"
 
 
+def test_server_of_a_run_that_took_too_long_is_not_left_behind(shop: Project) -> None:
+    shop.write(
+        "bot/server.py", SERVER.replace("    return f", "    __import__('time').sleep(60)\n    return f")
+    )
+
+    done = run(shop, KINDS["shared agent"], "--timeout", "4")
+
+    assert done.code == 1
+    (record,) = shop.records()
+    assert record.error
+    assert record.error.type == "RunTimeoutError"
+    assert len(servers(shop)) == 1
+    assert [pid for pid in servers(shop) if is_running(pid)] == []
+
+
 def test_mocked_tool_of_a_server_is_not_called(shop: Project) -> None:
     called = shop.root / "bot" / "called"
-    shop.write("bot/server.py", SERVER.replace("    return f", f"    Path({str(called)!r}).touch()\n    return f"))
+    shop.write(
+        "bot/server.py", SERVER.replace("    return f", f"    Path({str(called)!r}).touch()\n    return f")
+    )
     shop.write(
         "eval_config.json",
         {

@@ -38,7 +38,8 @@ class Repeating(BaseLlm):
 
     async def generate_content_async(self, llm_request, stream=False):
         said = [part.text for content in llm_request.contents for part in content.parts if part.text]
-        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=self.prefix + said[-1])]))
+        answer = types.Part(text=self.prefix + said[-1])
+        yield LlmResponse(content=types.Content(role="model", parts=[answer]))
 '''
 
 AGENT = "from google.adk.agents.llm_agent import LlmAgent\nfrom .model import Repeating\n"

@@ -11,7 +11,7 @@ from agent_eval import Content, Part, Session
 from agent_eval.agents.base import SessionRequest, ToolRules, Turn
 from agent_eval.agents.python import PythonAgent
 from agent_eval.agents.tools import MockedToolError
-from agent_eval.schema.config import ToolMocks
+from agent_eval.schema.tools import ToolMocks
 from agent_eval.schema.trace import InvocationEvents, get_all_tool_calls_with_responses
 
 charged: list[int] = []

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from agent_eval.aggregate.decision import has_failed_for_good
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import case_result
-from agent_eval.schema.config import CrossRunMethod, EvalConfig
+from agent_eval.schema.config import EvalConfig
+from agent_eval.schema.multi_run import CrossRunMethod
 from agent_eval.schema.result import (
     CaseResult,
     ErrorInfo,

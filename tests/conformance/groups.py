@@ -20,6 +20,7 @@ from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.trace import AppDetails, EvalStatus, Event, Invocation
 from tests.conformance import marks
 from tests.conformance.compare import differences
+from tests.conformance.custom_metrics import custom_metric
 
 Value = TypeVar("Value")
 Model = TypeVar("Model", bound=BaseModel)
@@ -151,6 +152,7 @@ GROUPS: dict[str, Check] = {
         events_to_invocations,
         evalset_load,
         eval_config_load,
+        custom_metric,
     )
 }
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.conformance import custom_rules
+
 Item = dict[str, Any]
 Oracle = Callable[[Item], Item]
 
@@ -69,6 +71,14 @@ ORACLES: dict[str, dict[str, Oracle]] = {
         "user-content-stays": user_content_stays,
         "thoughts": thoughts,
         "usage-kept": usage_kept,
+    },
+    "custom_metric.json": {
+        "before-anything-runs": custom_rules.before_anything_runs,
+        "bare-number": custom_rules.bare_number,
+        "whole-conversation": custom_rules.whole_conversation,
+        "contained": custom_rules.contained,
+        "finite-score": custom_rules.finite_score,
+        "isolated": custom_rules.isolated,
     },
 }
 """File -> rule -> oracle, in the order in which they are applied."""
