@@ -84,4 +84,7 @@ def _part_of(part: types.Part) -> Part:
 
 def sdk_content(content: Content) -> types.Content:
     """Our content as the SDK's."""
+    parts = content.parts
+    if parts and all(part.model_fields_set == {"text"} for part in parts):
+        return types.Content(role=content.role, parts=[types.Part(text=part.text) for part in parts])
     return types.Content.model_validate_json(content.model_dump_json(exclude_none=True, by_alias=False))

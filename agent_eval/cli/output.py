@@ -61,8 +61,18 @@ class Output:
         sys.stdout.buffer.write(serde.to_json(document, indent=True) + b"\n")
         sys.stdout.flush()
 
-    def exit(self, code: ExitCode) -> NoReturn:
-        """Ends the command."""
+    def exit(self, code: ExitCode, *, abandon_threads: bool = False) -> NoReturn:
+        """Ends the command.
+
+        Args:
+            code: the exit code.
+            abandon_threads: do not wait for threads, as a tool of a run that was given up may
+                never return.
+        """
+        if abandon_threads:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(int(code))
         raise SystemExit(int(code))
 
     def __enter__(self) -> Self:

@@ -20,6 +20,7 @@ from agent_eval.errors import ExitCode, InputError, Problem
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
     from agent_eval.preparation import Evaluation
+    from agent_eval.schema.result import EvalResult
 
 EPILOG = """Examples:
 
@@ -225,7 +226,15 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         results = with_adk_results(results, evaluation, adk_folders, out)
     code = exit_code(results)
     show(results, view, code, out)
+    if any(_was_given_up(one.result) for one in results):
+        out.exit(code, abandon_threads=True)
     return code
+
+
+def _was_given_up(result: EvalResult) -> bool:
+    """Whether a run took too long: what it waited for may still be under way in a thread."""
+    runs = (run for case in result.cases for run in case.runs)
+    return any(run.error is not None and run.error.type == "RunTimeoutError" for run in runs)
 
 
 def _chosen(evaluation: Evaluation) -> list[str]:
