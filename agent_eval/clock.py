@@ -35,6 +35,6 @@ def jittered(seconds: float) -> float:
 
 
 def derive_seed(seed: int, eval_id: str, run_index: int) -> int:
-    """The seed of one run: the same inputs give the same 63-bit number on every machine."""
+    """The seed of one run: the same inputs give the same 32-bit number on every machine."""
     digest = hashlib.sha256(f"{seed}\0{eval_id}\0{run_index}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    return int.from_bytes(digest[:4], "big")

@@ -22,6 +22,7 @@ from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, Options, PlannedSet
+from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
     CaseResult,
@@ -49,29 +50,35 @@ class _OpenSet:
     """Of each case, in plan order."""
     saved: Counter[str] = field(default_factory=Counter)
     """Runs of each case that were not made since its verdict stood."""
+    settled: dict[str, CaseResult] = field(default_factory=dict)
+    """Of the cases that have all their runs; done between runs, so that nothing waits at the end."""
 
-    def keep(self, record: RunRecord) -> None:
+    def keep(self, spec: RunSpec, record: RunRecord) -> None:
         """Takes a finished run: the record to disk, what the verdict needs to memory."""
         self.journal.append(record)
-        self.outcomes[record.eval_id].append(outcome_of(record))
+        outcomes = self.outcomes[record.eval_id]
+        outcomes.append(outcome_of(record))
+        if len(outcomes) == self.planned.num_runs:
+            self.settled[record.eval_id] = self.result_of(spec.case)
 
     def has_failed(self, eval_id: str) -> bool:
         """Whether a case has failed for good."""
+        if eval_id in self.settled:
+            return self.settled[eval_id].verdict is EvalStatus.FAILED
         outcomes = self.outcomes[eval_id]
-        remaining = self.planned.num_runs - len(outcomes) - self.saved[eval_id]
-        if remaining:
-            return has_failed_for_good(self.planned.config.config, outcomes, remaining)
-        return self.result_of(eval_id).verdict is EvalStatus.FAILED
+        return has_failed_for_good(
+            self.planned.config.config, outcomes, remaining=self.planned.num_runs - len(outcomes)
+        )
 
-    def result_of(self, eval_id: str, sha256: str = "", stop: Stop | None = None) -> CaseResult:
+    def result_of(self, case: EvalCase, stop: Stop | None = None) -> CaseResult:
         """The result of a case as it stands."""
         return verdict.case_result(
             self.planned.loaded.eval_set.eval_set_id,
-            eval_id,
-            sha256,
+            case.eval_id,
+            hashlib.sha256(serde.model_to_json(case)).hexdigest(),
             self.planned.config.config,
-            self.outcomes[eval_id],
-            saved=self.saved[eval_id],
+            self.outcomes[case.eval_id],
+            saved=self.saved[case.eval_id],
             stop=stop,
         )
 
@@ -124,7 +131,7 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
             )
 
         def keep(spec: RunSpec, record: RunRecord) -> None:
-            opened[spec.set_index].keep(record)
+            opened[spec.set_index].keep(spec, record)
             breaker.watch(record)
             if options.fail_fast and opened[spec.set_index].has_failed(record.eval_id):
                 failed.append(record.eval_id)
@@ -191,10 +198,8 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
     result_id = journal.name.removesuffix(SUFFIX)
     eval_set = planned.loaded.eval_set
     config = planned.config.config
-    cases = [
-        one.result_of(case.case.eval_id, hashlib.sha256(serde.model_to_json(case.case)).hexdigest(), stop)
-        for case in planned.cases
-    ]
+    settled = {} if stop else one.settled  # a stop may say more about a case
+    cases = [settled.get(case.case.eval_id) or one.result_of(case.case, stop) for case in planned.cases]
     outcomes = [outcome for runs in one.outcomes.values() for outcome in runs]
     result = EvalResult(
         result_id=result_id,

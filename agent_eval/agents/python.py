@@ -101,7 +101,7 @@ class Session:
     @contextmanager
     def _recorded(self, function: Callable[..., Any], args: dict[str, Any]) -> Iterator[_Call]:
         """A call under way: recorded when it begins, its response or error when it ends."""
-        call_id, name = f"call-{clock.new_id()}", _tool_name(function)
+        call_id, name = clock.new_id(), _tool_name(function)
         call = FunctionCall(id=call_id, name=name, args=serde.plain(args))
         self._add(Event(content=Content(role="model", parts=[Part(function_call=call)])))
         started = clock.monotonic()

@@ -45,6 +45,7 @@ def _listed() -> list[dict[str, Any]]:
                 for need, wanted in (
                     ("reference", metric.needs_reference),
                     ("judge", metric.evaluator is None),
+                    ("scenario", metric.needs_scenario),
                 )
                 if wanted
             ],

@@ -111,7 +111,7 @@ class _Conversation:
         self.request = SessionRequest(
             app_name=(given and given.app_name) or agent.name,
             user_id=(given and given.user_id) or DEFAULT_USER,
-            session_id=(given and given.session_id) or clock.new_id(16),
+            session_id=(given and given.session_id) or clock.new_id(12),
             state=copy.deepcopy(given.state) if given else {},
             run_index=spec.run_index,
             seed=spec.seed,

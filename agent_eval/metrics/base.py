@@ -166,5 +166,7 @@ def mean_over_turns(scores: list[float], threshold: float) -> EvaluationResult:
     return EvaluationResult(
         overall_score=overall,
         overall_eval_status=status(overall),
-        per_invocation_results=[PerInvocationResult(score=s, eval_status=status(s)) for s in scores],
+        per_invocation_results=[
+            PerInvocationResult(score=score, eval_status=status(score)) for score in scores
+        ],
     )

@@ -33,6 +33,8 @@ class Metric:
     criterion_type: type[BaseCriterion] = BaseCriterion
     needs_reference: bool = False
     """Compares with the eval case's expected turns."""
+    needs_scenario: bool = False
+    """Looks at how a scenario was played."""
 
 
 def _metric(
@@ -45,6 +47,7 @@ def _metric(
     worst: float = 0.0,
     lower: bool = False,
     needs_reference: bool = False,
+    needs_scenario: bool = False,
 ) -> Metric:
     """An entry of the table. Where lower is better, the value has no upper end."""
     ranged = best is not None and not lower
@@ -57,7 +60,8 @@ def _metric(
         requires_threshold=name not in INFORMATIONAL_METRICS,
         better=Better.LOWER if lower else Better.HIGHER,
     )
-    return Metric(info, evaluator, criterion or (evaluator or Evaluator).criterion_type, needs_reference)
+    criterion = criterion or (evaluator or Evaluator).criterion_type
+    return Metric(info, evaluator, criterion, needs_reference, needs_scenario)
 
 
 BUILT_IN = (
@@ -127,6 +131,7 @@ BUILT_IN = (
         "per_turn_user_simulator_quality_v1",
         "Share of simulated user turns that keep to the scenario. Judged.",
         criterion=UserSimulatorCriterion,
+        needs_scenario=True,
     ),
     _metric(
         "final_session_state_v1",

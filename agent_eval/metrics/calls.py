@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_eval.threads import in_thread
 
-RESPONSE = 1.0
+RESPONSE = 0.2
 """Seconds after which a loop that does not answer is taken to be blocked."""
 
 

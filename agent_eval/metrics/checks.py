@@ -17,7 +17,7 @@ from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, Run
 from agent_eval.metrics.efficiency import duration_details, token_details
 from agent_eval.schema.config import BaseCriterion
 from agent_eval.schema.evalset import ConversationScenario
-from agent_eval.schema.patterns import checked_pattern, matches
+from agent_eval.schema.patterns import checked_pattern, is_close, matches
 from agent_eval.schema.trace import EvalStatus, FunctionCall, Invocation, get_all_tool_calls
 
 
@@ -188,7 +188,7 @@ class ResponseNumbers(TurnCheck):
         found = 0
         for number in wanted:
             allowed = criterion.tolerance * abs(number) if criterion.relative else criterion.tolerance
-            close = [other for other in rest if abs(other - number) <= allowed]
+            close = [other for other in rest if is_close(other, number, allowed)]
             if close:
                 rest.remove(min(close, key=lambda other: abs(other - number)))
                 found += 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.judge.models import provider_of
@@ -142,6 +143,8 @@ def _custom(
     found = import_metric(reference, code_folders, f"custom_metrics.{name}.code_config.name")
     if isinstance(found, type) and issubclass(found, Evaluator):
         criterion = _typed_criterion(name, criterion, found.criterion_type)
+    elif is_evaluator_class(found):
+        _validated(name, criterion, found.criterion_type)
     eval_metric = EvalMetric(
         metric_name=name,
         threshold=criterion.threshold,
@@ -181,20 +184,7 @@ def _typed_criterion(name: str, criterion: BaseCriterion, wanted: type[BaseCrite
     Raises:
         InputError: they do not fit, or no provider is known for the judge model.
     """
-    try:
-        typed = wanted.model_validate(criterion.model_dump())
-    except ValidationError as error:
-        raise InputError(
-            *(
-                Problem(
-                    "required, but not there"
-                    if detail["type"] == "missing"
-                    else f"{detail['msg']}, got {detail['input']!r:.80}",
-                    path=".".join(["criteria", name, *map(str, detail["loc"])]),
-                )
-                for detail in error.errors(include_url=False)
-            )
-        ) from None
+    typed = _validated(name, criterion, wanted)
     if isinstance(typed, JudgeCriterion):
         model = typed.judge_model_options.judge_model
         if provider_of(model) is None:
@@ -206,3 +196,29 @@ def _typed_criterion(name: str, criterion: BaseCriterion, wanted: type[BaseCrite
                 )
             )
     return typed
+
+
+C = TypeVar("C", bound=BaseModel)
+
+
+def _validated(name: str, criterion: BaseCriterion, wanted: type[C]) -> C:
+    """The criterion as a model of ours or ADK's.
+
+    Raises:
+        InputError: it does not fit.
+    """
+    by_alias = {field.alias: key for key, field in wanted.model_fields.items() if field.alias}
+    try:
+        return wanted.model_validate(criterion.model_dump())
+    except ValidationError as error:
+        raise InputError(
+            *(
+                Problem(
+                    "required, but not there"
+                    if detail["type"] == "missing"
+                    else f"{detail['msg']}, got {detail['input']!r:.80}",
+                    path=".".join(["criteria", name, *(by_alias.get(p, p) for p in map(str, detail["loc"]))]),
+                )
+                for detail in error.errors(include_url=False)
+            )
+        ) from None

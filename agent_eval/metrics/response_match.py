@@ -52,13 +52,18 @@ def rouge_1(candidate: str, reference: str) -> Rouge:
 
     Identical texts score 1 even when they hold no word (two equal emoji).
     """
-    found, wanted = Counter(words(candidate)), Counter(words(reference))
+    found, wanted = words(candidate), words(reference)
     if not found and not wanted:
         same = float(bool(candidate.strip()) and candidate == reference)
         return Rouge(same, same, same)
-    common = sum((found & wanted).values())
-    precision = common / max(found.total(), 1)
-    recall = common / max(wanted.total(), 1)
+    left = Counter(wanted)
+    common = 0
+    for word in found:
+        if left.get(word):
+            left[word] -= 1
+            common += 1
+    precision = common / max(len(found), 1)
+    recall = common / max(len(wanted), 1)
     both = precision + recall
     return Rouge(precision, recall, 2 * precision * recall / both if both else 0.0)
 
@@ -78,7 +83,7 @@ def words(text: str) -> list[str]:
         found = _ASCII_WORD.findall(text.lower())
     else:
         spaced = unicodedata.normalize("NFKC", text).lower().translate(_SPACING)
-        found = [word for word in spaced.split() if not all(map(_is_mark, word))]
+        found = [word for word in spaced.split() if word.isascii() or not all(map(_is_mark, word))]
     return [_stem(word) if len(word) >= _MIN_STEMMED and word.isascii() else word for word in found]
 
 

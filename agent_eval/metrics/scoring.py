@@ -44,11 +44,18 @@ class Scorer:
         """
         self._evaluators = [(metric, _built(metric, metric.build)) for metric in metrics if metric.build]
         self._timeout = timeout
+        self._turn = asyncio.Lock()
 
     async def score(
         self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
     ) -> list[MetricResult]:
-        """One result a metric, in the config's order."""
+        """One result a metric, in the config's order.
+
+        Of runs that end together one is scored in each round of the event loop, so that the
+        runs that take their places need not wait for all of them.
+        """
+        async with self._turn:
+            await asyncio.sleep(0)
         run = RunContext(case, invocations, state)
         return [await self._measure(metric, evaluator, run) for metric, evaluator in self._evaluators]
 
@@ -220,5 +227,8 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
 
 
 def _known(details: Mapping[str, float | None] | None) -> dict[str, float] | None:
-    known = {key: value for key, value in (details or {}).items() if value is not None}
-    return {key: value for key, value in known.items() if math.isfinite(value)} or None
+    if not details:
+        return None
+    return {
+        key: value for key, value in details.items() if value is not None and math.isfinite(value)
+    } or None

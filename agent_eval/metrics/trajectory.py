@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, mean_over_turns, paired_turns
 from agent_eval.schema.config import MatchType, TrajectoryCriterion
 from agent_eval.schema.evalset import ConversationScenario
-from agent_eval.schema.patterns import matches
+from agent_eval.schema.patterns import has_pattern, matches
 from agent_eval.schema.trace import FunctionCall, Invocation, get_all_tool_calls
 
 IgnoredArgs = bool | list[str]
@@ -20,8 +20,8 @@ class TrajectoryEvaluator(Evaluator):
     may be a pattern (see `schema.patterns.matches`). `ignore_args` compares names alone, or leaves
     the named arguments out.
 
-    Each turn's details have the partial credit, which decides nothing: how many calls were
-    `expected`, how many of them were `matched` in any order, and how many were `extra`.
+    The details of a turn that does not match have the partial credit, which decides nothing: how
+    many calls were `expected`, how many of them `matched` in any order, and how many were `extra`.
     """
 
     criterion_type = TrajectoryCriterion
@@ -51,12 +51,13 @@ class TrajectoryEvaluator(Evaluator):
         ]
         result = mean_over_turns(scores, self.threshold)
         for row, (actual, expected) in zip(result.per_invocation_results, turns, strict=True):
-            matched = len(expected) if row.score else matched_calls(actual, expected, self._ignore_args)
-            row.details = {
-                "expected": float(len(expected)),
-                "matched": float(matched),
-                "extra": float(len(actual) - matched),
-            }
+            if not row.score:
+                matched = matched_calls(actual, expected, self._ignore_args)
+                row.details = {
+                    "expected": float(len(expected)),
+                    "matched": float(matched),
+                    "extra": float(len(actual) - matched),
+                }
         return result
 
 
@@ -91,7 +92,7 @@ def trajectory_matches(
 def matched_calls(
     actual: list[FunctionCall], expected: list[FunctionCall], ignore_args: IgnoredArgs = False
 ) -> int:
-    """How many of the expected calls were made, in any order, each counted once."""
+    """How many of the expected calls were made at most, in any order, each counted once."""
     rest = list(actual)
     matched = 0
     for wanted in expected:
@@ -99,4 +100,29 @@ def matched_calls(
         if found is not None:
             del rest[found]
             matched += 1
+    if matched < len(expected) and any(has_pattern(wanted.args) for wanted in expected):
+        return _best_assignment(actual, expected, ignore_args)
     return matched
+
+
+def _best_assignment(
+    actual: list[FunctionCall], expected: list[FunctionCall], ignore_args: IgnoredArgs
+) -> int:
+    """The same where patterns overlap: the first call that fits one may be the only one for another."""
+    fitting = [
+        [place for place, call in enumerate(actual) if call_matches(call, wanted, ignore_args)]
+        for wanted in expected
+    ]
+    taken: dict[int, int] = {}
+
+    def take(one: int, tried: set[int]) -> bool:
+        """Gives an expected call a fitting one; who has that makes way if there is another for it."""
+        for place in fitting[one]:
+            if place not in tried:
+                tried.add(place)
+                if place not in taken or take(taken[place], tried):
+                    taken[place] = one
+                    return True
+        return False
+
+    return sum(take(one, set()) for one in range(len(expected)))

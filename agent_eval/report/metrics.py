@@ -14,13 +14,12 @@ from agent_eval.report.text import printable
 def print_metrics(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
     """Each metric over two or three lines: its name and what is known of it, then what it says."""
     for metric in metrics:
-        facts = [_range(metric), *(f"needs a {need}" for need in metric["needs"])]
-        if metric["source"] != "built in":
-            facts.append(metric["source"])
+        facts = [_range(metric), *([metric["source"]] if metric["source"] != "built in" else [])]
         console.print(Text.assemble((printable(metric["metric_name"]), "bold"), f"  {', '.join(facts)}"))
         console.print(Text(f"    {printable(metric['description'] or '')}"))
-        if metric["options"]:
-            console.print(Text(f"    options: {', '.join(metric['options'])}", "dim"))
+        more = [f"{key}: {', '.join(metric[key])}" for key in ("needs", "options") if metric[key]]
+        if more:
+            console.print(Text(f"    {'; '.join(more)}", "dim"))
 
 
 def _range(metric: dict[str, Any]) -> str:

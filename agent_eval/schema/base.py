@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -25,12 +26,17 @@ class Value(BaseModel):
     )
 
 
+@cache
+def _spellings(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The keys of a model that have two spellings."""
+    return tuple((name, camel) for name in model.model_fields if (camel := to_camel(name)) != name)
+
+
 def one_spelling(model: type[BaseModel], data: object) -> object:
     """Refuses a key given in snake_case and camelCase with different values."""
     if isinstance(data, Mapping):
-        for name in model.model_fields:
-            camel = to_camel(name)
-            if camel != name and camel in data and name in data and data[camel] != data[name]:
+        for name, camel in _spellings(model):
+            if camel in data and name in data and data[camel] != data[name]:
                 raise PydanticCustomError(
                     "two_spellings",
                     "`{snake}` and `{camel}` are the same key, given twice with different values",

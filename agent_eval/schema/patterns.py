@@ -25,10 +25,12 @@ def _is_type(value: object, name: str) -> bool:
     return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 
-def _is_close(value: object, wanted: float, tolerance: float) -> bool:
+def is_close(value: object, wanted: float, tolerance: float) -> bool:
+    """Whether a value is a number at most that far away, as people reckon: 3.6 is 0.1 from 3.5."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isclose(value, wanted, rel_tol=0.0, abs_tol=tolerance)
+    rounding = 1e-12 * max(1.0, abs(wanted)) if math.isfinite(wanted) else 0.0
+    return value == wanted or abs(value - wanted) <= tolerance + rounding
 
 
 def _contains(value: object, wanted: Any) -> bool:
@@ -44,7 +46,7 @@ def _contains(value: object, wanted: Any) -> bool:
 _OPERATORS: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
     "$any": lambda value, pattern: True,
     "$regex": lambda value, pattern: isinstance(value, str) and bool(re.search(pattern["$regex"], value)),
-    "$approx": lambda value, pattern: _is_close(value, pattern["$approx"], pattern.get("tolerance", 1e-9)),
+    "$approx": lambda value, pattern: is_close(value, pattern["$approx"], pattern.get("tolerance", 1e-9)),
     "$oneof": lambda value, pattern: any(matches(option, value) for option in pattern["$oneof"]),
     "$contains": lambda value, pattern: _contains(value, pattern["$contains"]),
     "$type": lambda value, pattern: _is_type(value, pattern["$type"]),
@@ -58,6 +60,13 @@ def operator_of(pattern: object) -> str | None:
     found = [key for key in pattern if key in _OPERATORS]
     extra = set(pattern) - set(found) - ({"tolerance"} if found == ["$approx"] else set())
     return found[0] if len(found) == 1 and not extra else None
+
+
+def has_pattern(expected: object) -> bool:
+    """Whether there is a pattern in a value, at any depth."""
+    if isinstance(expected, Mapping):
+        return operator_of(expected) is not None or any(map(has_pattern, expected.values()))
+    return isinstance(expected, list) and any(map(has_pattern, expected))
 
 
 def matches(expected: object, actual: object) -> bool:

@@ -405,13 +405,18 @@ def test_metrics_lists_all_with_range_direction_and_needs(project: Project) -> N
     done = project.agent_eval("metrics")
 
     assert done.code == 0
-    assert "tool_trajectory_avg_score  0 to 1, higher is better, needs a reference" in done.stdout
-    assert (
-        "response_evaluation_score  1 to 5, higher is better, needs a reference, needs a judge" in done.stdout
+    blocks = re.split(r"\n(?=\S)", done.stdout)
+    told = {block.split()[0]: re.sub(r"\s+", " ", block) for block in blocks}
+    assert told["tool_trajectory_avg_score"] == (
+        "tool_trajectory_avg_score 0 to 1, higher is better Share of turns whose tool calls match the "
+        "expected ones. needs: reference; options: match_type, ignore_args"
     )
-    assert "max_cost_v1  any number, lower is better" in done.stdout
-    assert "options: input_price, output_price" in done.stdout
-    assert "token_usage_v1  informational" in done.stdout
+    assert "1 to 5, higher is better" in told["response_evaluation_score"]
+    assert "needs: reference, judge; " in told["response_evaluation_score"]
+    assert "needs: judge, scenario; " in told["per_turn_user_simulator_quality_v1"]
+    assert "any number, lower is better" in told["max_cost_v1"]
+    assert "options: input_price, output_price" in told["max_cost_v1"]
+    assert "informational" in told["token_usage_v1"]
 
 
 ADK_CLASS = """\
@@ -435,7 +440,8 @@ ADK_CLASS = """\
             for turn in actual_invocations:
                 text = turn.final_response.parts[0].text
                 score = sum(word in text for word in self.criterion.words) / len(self.criterion.words)
-                rows.append(PerInvocationResult(actual_invocation=turn, score=score, eval_status=EvalStatus.PASSED))
+                status = EvalStatus.PASSED
+                rows.append(PerInvocationResult(actual_invocation=turn, score=score, eval_status=status))
             return EvaluationResult(
                 overall_score=rows[0].score,
                 overall_eval_status=EvalStatus.PASSED,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -143,3 +144,73 @@ def evaluate(actual: list[str], expected: list[str], criterion: BaseCriterion) -
 
 def turn(names: str) -> Invocation:
     return Invocation(user_content=Content(), intermediate_data=IntermediateData(tool_uses=calls(names)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "ignore_args", "equal"),
+    [
+        pytest.param({"id": {"$regex": r"^A\d$"}, "at": {"$any": True}}, False, True, id="patterns"),
+        pytest.param({"id": {"$regex": r"^B"}, "at": {"$any": True}}, False, False, id="pattern fails"),
+        pytest.param({"id": "A1"}, False, False, id="argument that is not expected"),
+        pytest.param({"id": "A1"}, ["at"], True, id="argument that is ignored"),
+        pytest.param({"id": "A1", "at": "then", "by": "me"}, ["at", "by"], True, id="ignored on both sides"),
+        pytest.param({"id": "A2"}, ["at"], False, id="others still count"),
+        pytest.param({"id": {"$oneof": ["A1", "A2"]}}, ["at"], True, id="both"),
+        pytest.param({}, True, True, id="all ignored"),
+    ],
+)
+def test_arguments_that_vary(expected: Any, ignore_args: bool | list[str], equal: bool) -> None:
+    got = [FunctionCall(name="f", args={"id": "A1", "at": "now"})]
+    wanted = [FunctionCall(name="f", args=expected)]
+    assert {trajectory_matches(got, wanted, kind, ignore_args) for kind in MatchType} == {equal}
+
+
+def test_any_order_finds_an_assignment_where_patterns_overlap() -> None:
+    got = [FunctionCall(name="f", args={"x": "a"}), FunctionCall(name="f", args={"x": "b"})]
+    wide_first = [
+        FunctionCall(name="f", args={"x": {"$any": True}}),
+        FunctionCall(name="f", args={"x": "a"}),
+    ]
+    assert trajectory_matches(got, wide_first, ANY_ORDER)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "details"),
+    [
+        pytest.param("ab", "ab", None, id="all"),
+        pytest.param("axb", "ab", {"expected": 2, "matched": 2, "extra": 1}, id="one more"),
+        pytest.param("ba", "ab", {"expected": 2, "matched": 2, "extra": 0}, id="other order"),
+        pytest.param("a", "ab", {"expected": 2, "matched": 1, "extra": 0}, id="one is missing"),
+        pytest.param("xy", "ab", {"expected": 2, "matched": 0, "extra": 2}, id="none"),
+        pytest.param("x", "", {"expected": 0, "matched": 0, "extra": 1}, id="nothing expected"),
+    ],
+)
+def test_details_of_a_turn_that_fails_have_the_partial_credit(
+    actual: str, expected: str, details: dict[str, int] | None
+) -> None:
+    result = evaluate([actual], [expected], TrajectoryCriterion(threshold=1))
+    (row,) = result.per_invocation_results
+    assert row.details == details
+    assert row.score == float(actual == expected)
+
+
+PATTERNED = st.lists(
+    st.builds(
+        FunctionCall,
+        name=st.just("f"),
+        args=st.fixed_dictionaries({"x": st.sampled_from([1, 2, {"$any": True}, {"$oneof": [1, 3]}])}),
+    ),
+    max_size=4,
+)
+PLAIN = st.lists(
+    st.builds(FunctionCall, name=st.just("f"), args=st.fixed_dictionaries({"x": st.sampled_from([1, 2, 3])})),
+    max_size=4,
+)
+
+
+@given(PLAIN, PATTERNED)
+def test_any_order_matches_if_some_order_does(
+    actual: list[FunctionCall], expected: list[FunctionCall]
+) -> None:
+    some = any(trajectory_matches(list(order), expected, IN_ORDER) for order in permutations(actual))
+    assert trajectory_matches(actual, expected, ANY_ORDER) == some
