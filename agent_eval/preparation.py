@@ -20,6 +20,8 @@ from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
 from agent_eval.schema.evalset import EvalCase
+from agent_eval.schema.patterns import checked_pattern
+from agent_eval.schema.trace import get_all_tool_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +259,20 @@ def _check(
         for case in cases
         if case.conversation_scenario
     ]
+    problems += _pattern_problems(cases, str(loaded.path))
     if problems:
         raise InputError(*problems)
+
+
+def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:
+    """The expected arguments whose patterns cannot be used."""
+    for case in cases:
+        for number, turn in enumerate(case.conversation or [], 1):
+            for call in get_all_tool_calls(turn.intermediate_data):
+                try:
+                    checked_pattern(call.args)
+                except ValueError as error:
+                    yield Problem(f"case `{case.eval_id}`, turn {number}, tool `{call.name}`: {error}", file)
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:

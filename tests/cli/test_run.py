@@ -334,6 +334,21 @@ def test_output_folder_that_cannot_be_made_is_an_error_before_anything_runs(proj
     assert not (project.root / "asked").exists()
 
 
+def test_expected_pattern_that_cannot_be_used_is_told_before_anything_runs(project: Project) -> None:
+    project.agent(AGENT)
+    bad = case("a", "look up")
+    bad["conversation"][0]["intermediate_data"] = {
+        "tool_uses": [{"name": "look_up", "args": {"order_id": {"$regex": "("}}}]
+    }
+    project.write("set.json", eval_set(bad))
+
+    done = project.agent_eval("run", "bot", "set.json")
+
+    assert done.code == 2
+    assert "set.json: case `a`, turn 1, tool `look_up`: `$regex` is no regular expression" in done.stderr
+    assert not (project.root / "asked").exists()
+
+
 def test_set_named_by_its_id_is_found_in_the_agents_folder(project: Project) -> None:
     project.agent()
     project.write("bot/orders.evalset.json", eval_set(case("a"), case("b"), case("c"), eval_set_id="orders"))
