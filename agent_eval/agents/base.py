@@ -54,9 +54,14 @@ class Turn:
         (invocation,) = to_invocations(
             events,
             app_details={"": self.app_details} if self.app_details else None,
-            timings={"": Timing(self.seconds, self.model_seconds, self.tool_seconds)},
+            timings={"": Timing(*map(_tenths_of_ms, (self.seconds, self.model_seconds, self.tool_seconds)))},
         )
         return invocation.model_copy(update={"invocation_id": self.invocation_id})
+
+
+def _tenths_of_ms(seconds: float | None) -> float | None:
+    """Rounded to what a measurement on an event loop is worth."""
+    return None if seconds is None else round(seconds, 4)
 
 
 class AgentSession(Protocol):

@@ -119,7 +119,7 @@ class Session:
         finally:
             if self._turn:
                 spent = clock.monotonic() - started
-                self._turn.tool_seconds = round((self._turn.tool_seconds or 0.0) + spent, 6)
+                self._turn.tool_seconds = (self._turn.tool_seconds or 0.0) + spent
             result = serde.plain(made.result)
             response = FunctionResponse(
                 id=call_id,

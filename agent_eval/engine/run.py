@@ -57,7 +57,7 @@ async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], sco
         started, start = clock.now(), clock.monotonic()
         conversation = _Conversation(spec, agent, player())
         error = await conversation.play()
-        seconds = round(clock.monotonic() - start, 6)
+        seconds = round(clock.monotonic() - start, 4)
         if error is None or len(failed) >= spec.retries:
             break
         failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
@@ -164,7 +164,7 @@ class _Conversation:
         try:
             await session.send(turn)
         finally:
-            turn.seconds = round(clock.monotonic() - start, 6)
+            turn.seconds = clock.monotonic() - start
             self.invocations.append(turn.invocation())
 
 

@@ -206,6 +206,7 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
         reason = "the metric did not evaluate the run"
         if result.overall_score is not None or result.per_invocation_results:
             reason = "the metric returned scores, but left overall_eval_status at NOT_EVALUATED"
+    rows = result.per_invocation_results
     return MetricResult(
         metric_name=metric.name,
         status=result.overall_eval_status,
@@ -218,10 +219,10 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
                 rubric_scores=row.rubric_scores,
                 details=_known(row.details),
             )
-            for row in result.per_invocation_results
+            for row in rows
         ],
         rubric_scores=result.overall_rubric_scores,
-        details=_known(result.details),
+        details=None if len(rows) == 1 and not metric.gates else _known(result.details),
         reason=reason,
     )
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
 
 SCHEMA_VERSION = 1
 """Version of the files written; readers take every older one."""
+
+RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
+RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
+"""What few cases have; written where there is something to say."""
 
 
 class ErrorInfo(Value):
@@ -59,10 +64,21 @@ class MetricResult(Value):
     per_invocation: list[InvocationScore] = []
     rubric_scores: list[RubricScore] | None = None
     details: dict[str, float] | None = None
+    """Parts of the score; of an informational metric over one turn, those are the turn's alone."""
     reason: str | None = None
     """Why there is no score."""
     error: ErrorInfo | None = None
     """The exception behind `reason`, if there was one."""
+
+    def overall(self) -> InvocationScore:
+        """The value for the whole run, in the form a turn's has."""
+        only = self.per_invocation[0].details if len(self.per_invocation) == 1 else None
+        return InvocationScore(
+            score=self.score,
+            status=self.status,
+            rubric_scores=self.rubric_scores,
+            details=self.details or only,
+        )
 
 
 class FailedAttempt(Value):
@@ -142,7 +158,7 @@ class RunSummary:
     seconds: float
     metrics: dict[str, RunScore]
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
-    retries: int = 0
+    retries: RareCount = 0
     """How often the run crashed and was tried again."""
 
 
@@ -187,7 +203,7 @@ class CaseResult(Value):
     sha256: str
     """Of the case as JSON, so that a changed case is noticed when results are compared."""
     verdict: EvalStatus
-    reasons: list[str] = []
+    reasons: Annotated[list[str], Field(exclude_if=operator.not_)] = []
     """What besides the metrics kept the case from passing."""
     flaky: bool
     """Some runs passed, and some failed or crashed."""
@@ -198,35 +214,21 @@ class CaseResult(Value):
     passed: int
     """Runs in which every thresholded metric passed."""
     crashed: int
-    retries: int = 0
+    retries: RareCount = 0
     """Crashed attempts that were made up for."""
-    saved: int = 0
+    saved: RareCount = 0
     """Runs that were not made since the verdict stood."""
     pass_rate: float | None = None
     """`passed` / `scored`; None when no run was scored."""
     interval: Interval95 | None = None
-    pass_at_k: float | None = None
+    pass_at_k: RareRate = None
     """Chance that at least one of k runs passes, k being the number of runs, if more than one."""
-    pass_hat_k: float | None = None
+    pass_hat_k: RareRate = None
     """Chance that all of k runs pass."""
-    required_pass_rate: float | None = None
+    required_pass_rate: RareRate = None
     """What `cross_run_criteria` asks of `pass_rate`, if it does."""
     metrics: list[CaseMetric]
     runs: list[RunSummary]
-
-    @model_serializer(mode="wrap")
-    def _without_what_one_run_lacks(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that only repeated runs have are written only where they say something."""
-        data: dict[str, Any] = serialize(self)
-        nothing: dict[str, object] = {
-            "pass_at_k": None,
-            "pass_hat_k": None,
-            "required_pass_rate": None,
-            "reasons": [],
-            "retries": 0,
-            "saved": 0,
-        }
-        return {key: value for key, value in data.items() if key not in nothing or value != nothing[key]}
 
 
 class EvalSetRef(Value):

@@ -96,7 +96,9 @@ def _case_result(run: RunRecord, status: EvalStatus, config: ConfigRef) -> dict[
         "eval_set_id": run.eval_set_id,
         "eval_id": run.eval_id,
         "final_eval_status": STATUS_NUMBERS[status],
-        "overall_eval_metric_results": [_metric_result(metric, metric, config) for metric in run.metrics],
+        "overall_eval_metric_results": [
+            _metric_result(metric, metric.overall(), config) for metric in run.metrics
+        ],
         "eval_metric_result_per_invocation": _rows(run, turns, config) if scored else [],
         "session_id": run.session.session_id if run.session else "",
         "session_details": _session(run, turns),
@@ -121,9 +123,7 @@ def _rows(run: RunRecord, turns: list[dict[str, Any]], config: ConfigRef) -> lis
     ]
 
 
-def _metric_result(
-    metric: MetricResult, value: MetricResult | InvocationScore, config: ConfigRef
-) -> dict[str, Any]:
+def _metric_result(metric: MetricResult, value: InvocationScore, config: ConfigRef) -> dict[str, Any]:
     """An `EvalMetricResult`: a metric's value for a run, or for one turn of it."""
     details: dict[str, Any] = {}
     if value.rubric_scores is not None:
