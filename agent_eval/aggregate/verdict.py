@@ -124,7 +124,7 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         run_index=run.run_index,
         status=run.status,
         error=run.error,
-        seconds=round(run.seconds, 4),
+        seconds=run.seconds,
         retries=run.retries,
         metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )

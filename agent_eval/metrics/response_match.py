@@ -52,20 +52,27 @@ def rouge_1(candidate: str, reference: str) -> Rouge:
 
     Identical texts score 1 even when they hold no word (two equal emoji).
     """
-    found, wanted = words(candidate), words(reference)
+    found = words(candidate)
+    wanted = found if candidate == reference else words(reference)
     if not found and not wanted:
         same = float(bool(candidate.strip()) and candidate == reference)
         return Rouge(same, same, same)
+    common = len(found) if found == wanted else _common(found, wanted)
+    precision = common / max(len(found), 1)
+    recall = common / max(len(wanted), 1)
+    both = precision + recall
+    return Rouge(precision, recall, 2 * precision * recall / both if both else 0.0)
+
+
+def _common(found: list[str], wanted: list[str]) -> int:
+    """How many words there are in both, each as often as in the one that has it less often."""
     left = Counter(wanted)
     common = 0
     for word in found:
         if left.get(word):
             left[word] -= 1
             common += 1
-    precision = common / max(len(found), 1)
-    recall = common / max(len(wanted), 1)
-    both = precision + recall
-    return Rouge(precision, recall, 2 * precision * recall / both if both else 0.0)
+    return common
 
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -84,10 +91,12 @@ def words(text: str) -> list[str]:
     else:
         spaced = unicodedata.normalize("NFKC", text).lower().translate(_SPACING)
         found = [word for word in spaced.split() if word.isascii() or not all(map(_is_mark, word))]
-    return [_stem(word) if len(word) >= _MIN_STEMMED and word.isascii() else word for word in found]
+    return list(map(_stemmed, found))
 
 
-_stem = lru_cache(maxsize=65536)(stem)
+@lru_cache(maxsize=65536)
+def _stemmed(word: str) -> str:
+    return stem(word) if len(word) >= _MIN_STEMMED and word.isascii() else word
 
 
 def _is_mark(char: str) -> bool:

@@ -100,7 +100,7 @@ def matched_calls(
         if found is not None:
             del rest[found]
             matched += 1
-    if matched < len(expected) and any(has_pattern(wanted.args) for wanted in expected):
+    if 0 < matched < len(expected) and any(has_pattern(wanted.args) for wanted in expected):
         return _best_assignment(actual, expected, ignore_args)
     return matched
 

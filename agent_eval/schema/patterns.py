@@ -55,16 +55,18 @@ _OPERATORS: dict[str, Callable[[Any, Mapping[str, Any]], bool]] = {
 
 def operator_of(pattern: object) -> str | None:
     """The operator of a pattern object; None for a plain value."""
-    if not isinstance(pattern, Mapping):
+    if not isinstance(pattern, dict):
         return None
     found = [key for key in pattern if key in _OPERATORS]
+    if not found:
+        return None
     extra = set(pattern) - set(found) - ({"tolerance"} if found == ["$approx"] else set())
     return found[0] if len(found) == 1 and not extra else None
 
 
 def has_pattern(expected: object) -> bool:
     """Whether there is a pattern in a value, at any depth."""
-    if isinstance(expected, Mapping):
+    if isinstance(expected, dict):
         return operator_of(expected) is not None or any(map(has_pattern, expected.values()))
     return isinstance(expected, list) and any(map(has_pattern, expected))
 
@@ -83,9 +85,9 @@ def matches(expected: object, actual: object) -> bool:
     {"$type": "string"}                 string, number, integer, boolean, array, object or null
     """
     if operator := operator_of(expected):
-        assert isinstance(expected, Mapping)
+        assert isinstance(expected, dict)
         return _OPERATORS[operator](actual, expected)
-    if isinstance(expected, Mapping):
+    if isinstance(expected, dict):
         return (
             isinstance(actual, Mapping)
             and expected.keys() == actual.keys()

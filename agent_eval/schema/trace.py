@@ -7,7 +7,6 @@ SDK takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -233,10 +232,10 @@ class InvocationEvents(Value):
         """Every tool response of the turn, in order."""
         return [part.function_response for part in self._parts() if part.function_response]
 
-    def _parts(self) -> Iterator[Part]:
-        for event in self.invocation_events:
-            if event.content and event.content.parts:
-                yield from event.content.parts
+    def _parts(self) -> list[Part]:
+        return [
+            part for event in self.invocation_events if event.content for part in event.content.parts or ()
+        ]
 
 
 def _step_data_form(value: object) -> str:
