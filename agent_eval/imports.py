@@ -38,15 +38,22 @@ def import_from(name: str, place: Path) -> ModuleType:
 def import_below(name: str, folders: tuple[Path, ...]) -> ModuleType:
     """The module of a dotted name: from the first of `folders` that has it, else an installed one.
 
+    `agent.x` is also ADK's name for the module `x` of an agent's package, if that is one of `folders`.
+
     Raises:
         Exception: whatever it does when it is imported.
     """
-    top = name.partition(".")[0]
+    top, _, rest = name.partition(".")
     for folder in folders:
         for place in (folder / f"{top}.py", folder / top):
-            if place.is_file() or (place.is_dir() and any(place.glob("*.py"))):
+            if (place.is_file() and not rest) or (place.is_dir() and any(place.glob("*.py"))):
                 import_from(top, place)
                 return importlib.import_module(name)
+    if top == "agent" and rest:
+        for folder in folders:
+            if (folder / "__init__.py").is_file() and (folder / "agent.py").is_file():
+                import_from(folder.name, folder)
+                return importlib.import_module(f"{folder.name}.{rest}")
     return importlib.import_module(name)
 
 

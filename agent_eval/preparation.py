@@ -172,10 +172,11 @@ def _plan_set(selector: Selector, options: Options, project: Project, agents: di
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
             agents[reference] = _agent(reference, options)
-    folders = [Path(found.reference).resolve().parent] if found else []
+    beside = [Path(found.reference).resolve().parent] if found else []
+    own = [Path(agent.reference).resolve() for agent in found_agents if Path(agent.reference).is_dir()]
     metrics = configured_metrics(
         config.config,
-        code_folders=tuple(dict.fromkeys([*folders, path.resolve().parent, project.root.resolve()])),
+        code_folders=tuple(dict.fromkeys([*beside, path.resolve().parent, project.root.resolve(), *own])),
         file=str(config.path) if config.path else None,
     )
     _check(metrics, cases, loaded, config)

@@ -7,8 +7,6 @@ Of google-adk it uses what running an agent needs; never its evaluation package.
 from __future__ import annotations
 
 import contextlib
-import functools
-import gc
 import inspect
 import sys
 import weakref
@@ -18,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App
 from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
@@ -31,13 +28,11 @@ from google.adk.tools.base_toolset import BaseToolset
 from agent_eval.agents.adk_events import event_of, sdk_content
 from agent_eval.agents.adk_recorder import Recorder
 from agent_eval.agents.adk_rules import check_answered, questions, reply
+from agent_eval.agents.adk_setup import run_config, warm_up
 from agent_eval.agents.adk_toolsets import Toolsets
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.agents.tools import MockedTools
 from agent_eval.schema.trace import Content, FunctionCall
-
-TOOL_THREADS = 1024
-"""At most; a thread is made only where none is idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ class AdkAgent:
         Raises:
             Exception: whatever the agent's factory or `reset_data` raises.
         """
-        _warm_up()
+        warm_up()
         if self._source.reset:
             result = self._source.reset()
             if inspect.isawaitable(result):
@@ -171,7 +166,7 @@ class AdkSession:
             user_id=self._request.user_id,
             session_id=self._request.session_id,
             new_message=sdk_content(message),
-            run_config=_run_config(),
+            run_config=run_config(),
         )
         async with contextlib.aclosing(stream) as events:
             async for adk_event in events:
@@ -198,31 +193,6 @@ class AdkSession:
         await self._toolsets.close()
         with contextlib.suppress(Exception):  # what a plugin has against closing changes no run
             await self._runner.plugin_manager.close()
-
-
-@functools.cache
-def _warm_up() -> None:
-    """Imports what the first turn would import, so that its time is not taken for the agent's.
-
-    All that google-adk and the SDK are made of, half a million objects, is then kept out of garbage
-    collection: looking through them again and again would take as long as every fourth turn.
-    """
-    with contextlib.suppress(ImportError):  # a google-adk that has them elsewhere imports them itself
-        from google.adk.flows.llm_flows.auto_flow import AutoFlow
-        from google.adk.workflow import Workflow
-
-        del AutoFlow, Workflow
-    gc.freeze()
-
-
-@functools.cache
-def _run_config() -> RunConfig:
-    """Sync tools run in threads where this google-adk can do that, so that none stalls other runs."""
-    try:
-        from google.adk.agents.run_config import ToolThreadPoolConfig
-    except ImportError:
-        return RunConfig()
-    return RunConfig(tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS))
 
 
 def _as_app(made: Any, name: str) -> App:

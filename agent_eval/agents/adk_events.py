@@ -8,7 +8,14 @@ from typing import Any
 from google.genai import types
 
 from agent_eval import serde
-from agent_eval.schema.trace import Content, Event, EventActions, FunctionCall, FunctionResponse, Part
+from agent_eval.schema.trace import (
+    Content,
+    Event,
+    EventActions,
+    FunctionCall,
+    FunctionResponse,
+    Part,
+)
 
 
 def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
@@ -21,6 +28,11 @@ def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
     answers = [response.id for response in event.get_function_responses() if response.id in mocked]
     actions = event.actions
     delta = actions.state_delta if actions else None
+    metadata: dict[str, Any] = {
+        name: value.model_dump(mode="json", exclude_none=True)
+        for name in _METADATA
+        if (value := getattr(event, name, None)) is not None
+    }
     return Event(
         author=event.author,
         content=content_of(event.content) if event.content else None,
@@ -28,7 +40,7 @@ def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
         partial=event.partial,
         turn_complete=event.turn_complete,
         interrupted=event.interrupted,
-        error_code=event.error_code,
+        error_code=event.error_code and str(getattr(event.error_code, "value", event.error_code)),
         error_message=event.error_message,
         actions=EventActions(skip_summarization=True)
         if actions and actions.skip_summarization
@@ -37,19 +49,11 @@ def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
         branch=event.branch,
         model_version=event.model_version,
         mocked=answers or None,
-        **{
-            name: value.model_dump(mode="json", exclude_none=True)
-            for name in (
-                "grounding_metadata",
-                "usage_metadata",
-                "input_transcription",
-                "output_transcription",
-            )
-            if (value := getattr(event, name, None)) is not None
-        },
+        **metadata,
     )
 
 
+_METADATA = ("grounding_metadata", "usage_metadata", "input_transcription", "output_transcription")
 _TEXT_FIELDS = frozenset({"text", "thought", "thought_signature"})
 
 

@@ -126,8 +126,10 @@ class Recorder(BasePlugin):
         self._models.begin(_call_key(callback_context))
         config = llm_request.config
         if config is not None:
-            config.http_options = config.http_options or types.HttpOptions()
-            config.http_options.retry_options = config.http_options.retry_options or RETRIES
+            if config.http_options is None:
+                config.http_options = types.HttpOptions(retry_options=RETRIES)
+            elif config.http_options.retry_options is None:
+                config.http_options.retry_options = RETRIES
         name = callback_context.agent_name
         if name not in self._details:
             self._details[name] = _agent_details(name, config)

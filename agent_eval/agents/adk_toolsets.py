@@ -21,6 +21,9 @@ from pydantic import BaseModel
 INNER = ("agent", "node")
 """Where tools that run an agent keep it."""
 
+HOLDERS = (BaseModel, BaseTool, BaseToolset, list, tuple, dict)
+"""What can hold a toolset, or be one."""
+
 
 class ToolsetError(Exception):
     """A toolset that cannot list its tools."""
@@ -174,15 +177,23 @@ def _reachable(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
     else:
         return
     for part in inside:
-        yield from _reachable(part, seen)
+        if isinstance(part, HOLDERS):
+            yield from _reachable(part, seen)
 
 
 def _is_part_of_adk(value: Any) -> bool:
     """Whether it is an agent, a workflow, or one of the graphs and edges that workflows are made of."""
-    return isinstance(value, BaseModel) and any(
-        cls.__module__.startswith(("google.adk.workflow.", "google.adk.agents."))
-        for cls in type(value).__mro__
-    )
+    kind = type(value)
+    if kind not in _PARTS_OF_ADK:
+        places = ("google.adk.workflow.", "google.adk.agents.")
+        _PARTS_OF_ADK[kind] = issubclass(kind, BaseModel) and any(
+            base.__module__.startswith(places) for base in kind.__mro__
+        )
+    return _PARTS_OF_ADK[kind]
+
+
+_PARTS_OF_ADK: dict[type, bool] = {}
+"""What is known so far of the classes that were met."""
 
 
 def _fields(value: BaseModel) -> dict[str, Any]:

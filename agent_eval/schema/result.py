@@ -72,7 +72,8 @@ class MetricResult(Value):
 
     def overall(self) -> InvocationScore:
         """The value for the whole run, in the form a turn's has."""
-        only = self.per_invocation[0].details if len(self.per_invocation) == 1 else None
+        informs = self.status is EvalStatus.INFORMATIONAL
+        only = self.per_invocation[0].details if informs and len(self.per_invocation) == 1 else None
         return InvocationScore(
             score=self.score,
             status=self.status,

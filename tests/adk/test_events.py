@@ -94,6 +94,13 @@ def test_error_of_the_model_crashes_the_run_with_its_code() -> None:
     assert trace(record)[1] == "bot: look_up -> {'result': 'A1 has shipped'}"
 
 
+def test_reason_why_the_model_stopped_is_an_error_code_too() -> None:
+    blocked = said(error_code=types.FinishReason.SAFETY, error_message=None)
+    blocked.content = None
+
+    assert error(talk(llm_agent(steps(blocked)), "hi")) == ("AdkModelError", "SAFETY: no answer")
+
+
 def test_answer_that_was_cut_off_is_an_answer() -> None:
     cut = said("It has", error_code="MAX_TOKENS", error_message="Too long.")
 

@@ -401,6 +401,25 @@ def test_installed_package_that_is_broken_is_named(project: Project) -> None:
     assert "entry point `calm = calm_metrics:registr`: AttributeError" in done.stderr
 
 
+@pytest.mark.parametrize("module", ["agent.rules", "bot.rules", "rules"])
+def test_metric_in_the_agents_package_is_found_by_each_of_its_names(project: Project, module: str) -> None:
+    project.write("agents/bot/__init__.py", "from . import agent\n")
+    project.write("agents/bot/agent.py", "def root_agent(message, session):\n    return message.text\n")
+    project.write("agents/bot/rules.py", "def always(metric, actual, expected, scenario):\n    return 1.0\n")
+    project.write("sets/set.json", eval_set(case("a")))
+    project.write(
+        "sets/config.json",
+        {
+            "criteria": {"always": 1.0},
+            "custom_metrics": {"always": {"code_config": {"name": f"{module}.always"}}},
+        },
+    )
+
+    done = project.agent_eval("run", "agents/bot", "sets/set.json", "--config", "sets/config.json")
+
+    assert done.code == 0, done.stderr
+
+
 def test_metrics_lists_all_with_range_direction_and_needs(project: Project) -> None:
     done = project.agent_eval("metrics")
 

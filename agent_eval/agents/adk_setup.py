@@ -1,0 +1,74 @@
+"""How google-adk is set up for many runs in one process: what is done once, and the options of every turn."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from google.adk.agents.run_config import RunConfig
+
+TOOL_THREADS = 1024
+"""At most; a thread is made only where none is idle."""
+
+
+@functools.cache
+def warm_up() -> None:
+    """Imports what the first turn would import, so that its time is not taken for the agent's.
+
+    An optional module that cannot be imported is noted as such: google-adk tries it again, in vain,
+    for every agent that it runs.
+
+    All that google-adk and the SDK are made of, half a million objects, is then kept out of garbage
+    collection: looking through them again and again would take as long as every fourth turn.
+    """
+    with contextlib.suppress(ImportError):  # a google-adk that has them elsewhere imports them itself
+        from google.adk.flows.llm_flows.auto_flow import AutoFlow  # noqa: F401 - only to have it there
+        from google.adk.workflow import Workflow  # noqa: F401 - likewise
+    if not find_spec("a2a"):
+        sys.modules.setdefault("google.adk.agents.remote_a2a_agent", None)  # type: ignore[arg-type] # so it is done
+    gc.freeze()
+
+
+@functools.cache
+def run_config() -> RunConfig:
+    """The options of every turn, as far as this google-adk has them."""
+    return RunConfig(**_in_threads(), **_without_telemetry())
+
+
+def _in_threads() -> dict[str, Any]:
+    """Sync tools run in threads, so that one that blocks stalls no other run."""
+    try:
+        from google.adk.agents.run_config import ToolThreadPoolConfig
+    except ImportError:
+        return {}
+    return {"tool_thread_pool_config": ToolThreadPoolConfig(max_workers=TOOL_THREADS)}
+
+
+def _without_telemetry() -> dict[str, Any]:
+    """No content for traces that nobody records: preparing it takes an eighth of a turn's time."""
+    try:
+        from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
+    except ImportError:
+        return {}
+    if "telemetry" not in RunConfig.model_fields or _is_traced():
+        return {}
+    return {
+        "telemetry": TelemetryConfig(
+            genai_semconv_stability_opt_in="stable",
+            capture_message_content=ContentCapturingMode.NO_CONTENT,
+        )
+    }
+
+
+def _is_traced() -> bool:
+    """Whether the agent's code has put a provider of OpenTelemetry in the place of the API's own proxies."""
+    given = (
+        import_module("opentelemetry.trace").get_tracer_provider(),
+        import_module("opentelemetry._logs").get_logger_provider(),
+    )
+    return not all(type(provider).__name__.startswith("Proxy") for provider in given)
