@@ -29,9 +29,9 @@ from agent_eval.agents.adk_events import event_of, sdk_content
 from agent_eval.agents.adk_recorder import Recorder
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.adk_setup import run_config, warm_up
-from agent_eval.agents.adk_toolsets import Toolsets
+from agent_eval.agents.adk_toolsets import Toolsets, out_of_reach
 from agent_eval.agents.base import SessionRequest, Turn
-from agent_eval.agents.tools import MockedTools
+from agent_eval.agents.tools import MockedToolError, MockedTools
 from agent_eval.schema.trace import Content, FunctionCall
 
 
@@ -88,17 +88,19 @@ class AdkAgent:
         """A runner and a session of its own.
 
         Raises:
+            MockedToolError: a mocked tool would really run.
             Exception: whatever the agent's factory or `reset_data` raises.
         """
-        warm_up()
-        if self._source.reset:
-            result = self._source.reset()
-            if inspect.isawaitable(result):
-                await result
-        app = _as_app(await self._source.make(), self.name)
+        app = await self._made()
+        mocks = request.tools.mocks
+        if mocks and (tool := out_of_reach(app.root_agent, mocks.names())):
+            raise MockedToolError(
+                f"the mock of `{tool}` cannot reach it inside an AgentTool with include_plugins=False; "
+                "it would really run"
+            )
         toolsets = Toolsets()
         recorder = Recorder(
-            MockedTools(request.tools.mocks),
+            MockedTools(mocks),
             toolsets,
             inner_calls_of=request.session_id if self._source.inner_calls else None,
         )
@@ -119,6 +121,18 @@ class AdkAgent:
             state=request.state,
         )
         return AdkSession(request, runner, recorder, toolsets)
+
+    async def _made(self) -> App:
+        """The app, after `reset_data`."""
+        warm_up()
+        if self._source.reset:
+            result = self._source.reset()
+            if inspect.isawaitable(result):
+                await result
+        made = await self._source.make()
+        if isinstance(made, App):
+            return made
+        return App.model_construct(name=self.name, root_agent=made, plugins=[])
 
 
 class AdkSession:
@@ -193,7 +207,3 @@ class AdkSession:
         await self._toolsets.close()
         with contextlib.suppress(Exception):  # what a plugin has against closing changes no run
             await self._runner.plugin_manager.close()
-
-
-def _as_app(made: Any, name: str) -> App:
-    return made if isinstance(made, App) else App.model_construct(name=name, root_agent=made, plugins=[])

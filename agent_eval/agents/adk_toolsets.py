@@ -10,7 +10,7 @@ import contextlib
 import copy
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -128,6 +128,18 @@ class Toolsets:
             return copy.copy(toolset)
         self._own.append(built)
         return built
+
+
+def out_of_reach(root: Any, names: Set[str]) -> str | None:
+    """The name of a tool among `names` that no plugin sees: inside an AgentTool that leaves plugins out."""
+    for part in _reachable(root):
+        if isinstance(part, BaseTool) and getattr(part, "include_plugins", True) is False:
+            for below in _reachable(getattr(part, "agent", None)):
+                for tool in getattr(below, "tools", None) or ():
+                    name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
+                    if name in names:
+                        return str(name)
+    return None
 
 
 def _constructor_arguments(toolset: BaseToolset) -> dict[str, Any]:

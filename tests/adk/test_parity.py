@@ -215,6 +215,7 @@ SAME = (
     "custom_metric",
     "legacy_set_here",
     "no_reference",
+    "by_id",
 )
 """Recorded runs in which ADK's answer stands."""
 REFUSED = (

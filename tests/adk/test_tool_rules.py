@@ -187,6 +187,19 @@ def test_tools_of_sub_agents_and_inside_an_agent_tool_are_mocked() -> None:
     assert "below: inner -> {'result': 'first'}" in trace(record)
 
 
+def test_tool_inside_an_agent_tool_without_plugins_is_out_of_reach_which_is_told() -> None:
+    inner = llm_agent(steps(call("charge", amount=1), result), "inner", description="Pays.", tools=[charge])
+    alone = AgentTool(inner, include_plugins=False)
+    agent = llm_agent(steps(call("inner", request="pay"), result), tools=[alone])
+
+    kind, message = error(talk(agent, "pay", tool_mocks=mocks({"response": "paid"})))
+    assert kind == "MockedToolError"
+    assert "include_plugins=False" in message
+    assert charged == []
+    other = {"mocks": [{"tool": "inner", "response": "paid"}]}
+    assert answers(talk(agent, "pay", tool_mocks=other)) == ["paid"]
+
+
 def test_agent_tool_itself_is_mocked() -> None:
     inner = llm_agent(steps(ValueError("never asked")), "expert", description="Knows.")
     agent = llm_agent(steps(call("expert", request="?"), result), tools=[AgentTool(inner)])
