@@ -15,6 +15,7 @@ from agent_eval.schema.tools import ToolMocks
 from agent_eval.schema.trace import InvocationEvents, get_all_tool_calls_with_responses
 
 charged: list[int] = []
+turns: list[Turn] = []
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def mocks(*given: dict[str, Any], tool: str = "charge", **keys: Any) -> ToolRule
 
 
 def one_turn(rules: ToolRules, amounts: str = "5", target: Any = paying) -> Turn:
-    """One turn, also if it raises; every tool of these agents is called like what it does."""
+    """One turn. If it raises, it is the last of `turns`."""
 
     async def make() -> Any:
         return target
@@ -72,9 +73,6 @@ def one_turn(rules: ToolRules, amounts: str = "5", target: Any = paying) -> Turn
         return turn
 
     return asyncio.run(main())
-
-
-turns: list[Turn] = []
 
 
 def said(turn: Turn) -> str | None:
