@@ -5,17 +5,19 @@ A package is imported under its own name, so that its relative imports work.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agent_eval.agents.base import Agent
+from agent_eval.agents.base import Agent, AgentSession, SessionRequest
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
 from agent_eval.imports import import_from
@@ -181,7 +183,7 @@ def _is_factory(found: Any) -> bool:
 def _adapted(
     found: Any, name: str, reference: str, reset: Callable[[], object] | None, options: AgentOptions
 ) -> Agent:
-    """The adapter for what was found. What a factory makes shows in what its module imported."""
+    """The adapter for what was found."""
     if not callable(found) and not _is_adk(found):
         raise AgentError(
             Problem(
@@ -190,14 +192,57 @@ def _adapted(
                 hint="an agent is a callable that takes `(message, session)`",
             )
         )
-    factory = _is_factory(found)
-    make = _built(found, once=options.share) if factory else _shared(found)
-    if _is_adk(found) or (factory and "google.adk.agents" in sys.modules):
+
+    def adapter(make: Callable[[], Awaitable[Any]], sample: Any, *, is_fresh: bool) -> Agent:
+        if not _is_adk(sample):
+            return PythonAgent(name, make)
         from agent_eval.agents.adk import AdkAgent, AdkSource  # imports google-adk
 
-        fresh = factory and not options.share
-        return AdkAgent(name, AdkSource(make, fresh, reset, options.record_inner_calls, options.artifacts))
-    return PythonAgent(name, make)
+        return AdkAgent(name, AdkSource(make, is_fresh, reset, options.record_inner_calls, options.artifacts))
+
+    if _is_factory(found):
+        return MadeAgent(
+            name, _built(found, once=options.share), partial(adapter, is_fresh=not options.share)
+        )
+    return adapter(_shared(found), found, is_fresh=False)
+
+
+class MadeAgent:
+    """The agent of a factory. Of which kind it is shows in the first that the factory makes."""
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[], Awaitable[Any]],
+        adapter: Callable[[Callable[[], Awaitable[Any]], Any], Agent],
+    ) -> None:
+        """Takes the factory, and what gives the adapter for what it makes by an example of that."""
+        self.name = name
+        self._make = make
+        self._adapter = adapter
+        self._agent: Agent | None = None
+        self._first: list[Any] = []
+        self._deciding = asyncio.Lock()
+
+    @property
+    def kind(self) -> str:
+        """That of the agents made; unknown before the first."""
+        return self._agent.kind if self._agent else "unknown"
+
+    async def open(self, request: SessionRequest) -> AgentSession:
+        """A session with an agent from the factory.
+
+        Raises:
+            Exception: whatever the factory raises.
+        """
+        async with self._deciding:
+            if self._agent is None:
+                self._first.append(await self._make())
+                self._agent = self._adapter(self._next, self._first[0])
+        return await self._agent.open(request)
+
+    async def _next(self) -> Any:
+        return self._first.pop() if self._first else await self._make()
 
 
 def _shared(agent: PythonCallable) -> Callable[[], Awaitable[PythonCallable]]:
@@ -209,16 +254,20 @@ def _shared(agent: PythonCallable) -> Callable[[], Awaitable[PythonCallable]]:
 
 def _built(factory: Callable[[], Any], *, once: bool) -> Callable[[], Awaitable[Any]]:
     kept: list[Any] = []
+    building = asyncio.Lock()
 
     async def make() -> Any:
-        if once and kept:
-            return kept[0]
         built = factory()
         if inspect.isawaitable(built):
             built = await built
-        if isinstance(built, tuple):  # (agent, exit stack), as older ADK samples return it
-            built = built[0]
-        kept[:] = [built]
-        return built
+        return (
+            built[0] if isinstance(built, tuple) else built
+        )  # (agent, exit stack), as older samples have it
 
-    return make
+    async def make_once() -> Any:
+        async with building:
+            if not kept:
+                kept.append(await make())
+        return kept[0]
+
+    return make_once if once else make

@@ -171,6 +171,32 @@ def test_factory_is_asked_for_each_run_unless_told_to_share(
     assert max(str(answers(record)[0])[0] for record in records) == built
 
 
+SLOW_FACTORY = """\
+import asyncio
+built = []
+async def get_agent_async():
+    await asyncio.sleep(0.05)
+    built.append(1)
+    return LlmAgent(name='any', model=Repeating(prefix=f'{len(built)} '))"""
+
+
+def test_shared_agent_is_built_once_also_where_runs_ask_for_it_at_the_same_time(package: Project) -> None:
+    records = run(with_agent(package, SLOW_FACTORY), num_runs=4, agents=AgentOptions(share=True))
+
+    assert {str(answers(record)[0])[0] for record in records} == {"1"}
+
+
+PLAIN_FACTORY = """\
+def get_agent_async():
+    return lambda message, session: message.text"""
+
+
+def test_factory_of_a_plain_agent_runs_where_google_adk_is_loaded(package: Project) -> None:
+    records = run(with_agent(package, PLAIN_FACTORY))
+
+    assert answers(records[0]) == ["first text", "second text"]
+
+
 def test_factory_that_raises_crashes_the_run(package: Project) -> None:
     source = "async def get_agent_async():\n    raise OSError('no such secret')"
 
