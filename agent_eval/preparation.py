@@ -60,6 +60,8 @@ class Options:
     env_file: str | None = None
     """Loaded before the agent; the environment is not overridden."""
     agents: AgentOptions = field(default_factory=AgentOptions)
+    dry_run: bool = False
+    """Only to be shown, so that what this version cannot run may be in it."""
     output: str | None = None
     """Folder for results; `.agent_eval/results` if not given."""
     command: str = "agent-eval"
@@ -180,6 +182,8 @@ def _plan_set(selector: Selector, options: Options, project: Project, agents: di
         file=str(config.path) if config.path else None,
     )
     _check(metrics, cases, loaded, config)
+    if not options.dry_run:
+        _check_runnable(metrics, cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
@@ -204,11 +208,6 @@ def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: Loade
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
-    except Exception as error:  # whatever the constructor of a user's evaluator does
-        file = str(config.path) if config.path else None
-        raise InputError(
-            Problem(f"a metric cannot be set up: {type(error).__name__}: {error}", file, "criteria")
-        ) from error
 
 
 def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
@@ -243,7 +242,20 @@ def _check(
         for name in names
         if name not in config.config.criteria
     ]
-    problems += [
+    problems += _pattern_problems(cases, str(loaded.path))
+    if problems:
+        raise InputError(*problems)
+
+
+def _check_runnable(
+    metrics: Sequence[ConfiguredMetric],
+    cases: Sequence[EvalCase],
+    loaded: LoadedEvalSet,
+    config: LoadedConfig,
+) -> None:
+    """What this version can read, but not run."""
+    file = str(config.path) if config.path else None
+    problems = [
         Problem(
             f"`{metric.name}` needs a judge model, which this version does not have",
             file,
@@ -260,7 +272,6 @@ def _check(
         for case in cases
         if case.conversation_scenario
     ]
-    problems += _pattern_problems(cases, str(loaded.path))
     if problems:
         raise InputError(*problems)
 

@@ -67,7 +67,7 @@ class Session:
             self._turns.append(turn)
 
     def sub_agent(self, name: str) -> Session:
-        """This session as a sub-agent uses it: its tool calls carry `name` as their author."""
+        """What a sub-agent talks through: the same state, and tool calls with `name` as their author."""
         session = copy.copy(self)
         session._add = lambda event: self._add(
             event if event.author else event.model_copy(update={"author": name})

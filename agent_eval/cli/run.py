@@ -174,6 +174,7 @@ def run(
             agents=AgentOptions(
                 share=share_agent, record_inner_calls=record_inner_calls, artifacts=artifacts
             ),
+            dry_run=dry_run,
             output=output,
             command=command_line(sys.argv),
         )

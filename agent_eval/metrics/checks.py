@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -104,9 +105,9 @@ class TurnCheck(Evaluator):
         ]
         return mean_over_turns(scores, self.threshold)
 
+    @abstractmethod
     def score(self, actual: Invocation, expected: Invocation | None) -> float:
         """One turn's score."""
-        raise NotImplementedError
 
 
 def _response(invocation: Invocation) -> str:
@@ -213,9 +214,9 @@ class RunCheck(Evaluator):
             raise ValueError(self.unknown)
         return self.result(value)
 
+    @abstractmethod
     def value(self, invocations: list[Invocation]) -> float | None:
         """The run's value; None if it cannot be told."""
-        raise NotImplementedError
 
     def result(self, value: float) -> EvaluationResult:
         """A value as a result: higher is better."""

@@ -119,8 +119,6 @@ def test_exit_code_tells_the_verdicts(shop: Project, cases: str, code: int) -> N
 
 
 def test_interrupted_evaluation_keeps_the_runs_that_finished(project: Project) -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        pytest.skip("started in the background, where Ctrl-C is ignored")
     project.agent(AGENT)
     project.write("set.json", eval_set(case("first"), case("second", "sleep")))
     project.write("config.json", RESPONSES)
@@ -131,6 +129,7 @@ def test_interrupted_evaluation_keeps_the_runs_that_finished(project: Project) -
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
     )
     try:
         while not (project.root / "asleep").exists():
@@ -204,6 +203,24 @@ def test_dry_run_shows_all_that_would_be_used_and_asks_no_agent(project: Project
     assert re.search(r"metric +response_match_score >= 0\.80", done.stdout)
     assert re.search(r"metric +gate >= 0\.50", done.stdout)
     assert "6 runs would be made" in done.stdout
+
+
+def test_dry_run_says_what_needs_a_judge(project: Project) -> None:
+    project.agent(AGENT)
+    project.write("set.json", eval_set(case("a")))
+    project.write("judged.json", {"criteria": {"final_response_match_v2": 0.8}})
+    judged = ("run", "bot", "set.json", "--config", "judged.json")
+
+    dry = project.agent_eval(*judged, "--dry_run", "--json")
+
+    assert dry.code == 0
+    (planned,) = dry.document["eval_sets"]
+    assert planned["metrics"][0]["metric_name"] == "final_response_match_v2"
+    assert planned["metrics"][0]["needs_judge"] is True
+    assert "judge" in project.agent_eval(*judged, "--dry_run").stdout
+    refused = project.agent_eval(*judged)
+    assert refused.code == 2
+    assert "needs a judge model" in refused.stderr
 
 
 def test_set_selected_twice_is_run_once_with_all_cases_named(shop: Project) -> None:
