@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from agent_eval.schema.config import BaseCriterion
 from agent_eval.schema.evalset import ConversationScenario, EvalCase
-from agent_eval.schema.result import RubricScore
+from agent_eval.schema.result import JudgeUsage, RubricScore
 from agent_eval.schema.trace import EvalStatus, Invocation
 
 
@@ -70,6 +70,8 @@ class PerInvocationResult(BaseModel):
     expected_invocation: Invocation | None = None
     score: float | None = None
     eval_status: Status = EvalStatus.NOT_EVALUATED
+    rationale: str | None = None
+    """Why, in the judge's words."""
     rubric_scores: list[RubricScore] | None = None
     details: dict[str, float | None] | None = None
 
@@ -81,6 +83,9 @@ class EvaluationResult(BaseModel):
     overall_eval_status: Status = EvalStatus.NOT_EVALUATED
     per_invocation_results: list[PerInvocationResult] = []
     overall_rubric_scores: list[RubricScore] | None = None
+    reason: str | None = None
+    """Why it was not evaluated."""
+    judge: JudgeUsage | None = None
     details: dict[str, float | None] | None = None
 
 

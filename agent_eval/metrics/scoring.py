@@ -132,6 +132,8 @@ def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationRes
         overall_eval_status=_status(given.overall_eval_status),
         per_invocation_results=rows,
         overall_rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
+        reason=given.reason if isinstance(given, EvaluationResult) else None,
+        judge=given.judge if isinstance(given, EvaluationResult) else None,
         details=getattr(given, "details", None),
     )
     decided = result.overall_eval_status in (EvalStatus.PASSED, EvalStatus.FAILED)
@@ -159,6 +161,7 @@ def _row(row: Any) -> PerInvocationResult:
     return PerInvocationResult(
         score=score if score is None or math.isfinite(score) else None,
         eval_status=_status(row.eval_status),
+        rationale=row.rationale if isinstance(row, PerInvocationResult) else None,
         rubric_scores=_rubrics(getattr(row, "rubric_scores", None)),
         details=getattr(row, "details", None),
     )
@@ -203,8 +206,8 @@ def _named(value: Any) -> str:
 def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
     reason = None
     if result.overall_eval_status is EvalStatus.NOT_EVALUATED:
-        reason = "the metric did not evaluate the run"
-        if result.overall_score is not None or result.per_invocation_results:
+        reason = result.reason or "the metric did not evaluate the run"
+        if not result.reason and (result.overall_score is not None or result.per_invocation_results):
             reason = "the metric returned scores, but left overall_eval_status at NOT_EVALUATED"
     rows = result.per_invocation_results
     return MetricResult(
@@ -216,6 +219,7 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
             InvocationScore(
                 score=row.score,
                 status=row.eval_status,
+                rationale=row.rationale,
                 rubric_scores=row.rubric_scores,
                 details=_known(row.details),
             )
@@ -224,6 +228,7 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
         rubric_scores=result.overall_rubric_scores,
         details=None if len(rows) == 1 and not metric.gates else _known(result.details),
         reason=reason,
+        judge=result.judge,
     )
 
 

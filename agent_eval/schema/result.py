@@ -44,11 +44,32 @@ class RubricScore(Value):
     score: float | None = None
 
 
+class JudgeUsage(Value):
+    """What a judge was asked, and what it cost."""
+
+    requests: int = 0
+    """Sent to the model."""
+    cached: int = 0
+    """Answered from the judge cache."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: JudgeUsage) -> JudgeUsage:
+        return JudgeUsage(
+            requests=self.requests + other.requests,
+            cached=self.cached + other.cached,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
 class InvocationScore(Value):
     """One metric's value for one turn."""
 
     score: float | None = None
     status: EvalStatus = EvalStatus.INFORMATIONAL
+    rationale: str | None = None
+    """Why, in the judge's words."""
     rubric_scores: list[RubricScore] | None = None
     details: dict[str, float] | None = None
 
@@ -69,6 +90,7 @@ class MetricResult(Value):
     """Why there is no score."""
     error: ErrorInfo | None = None
     """The exception behind `reason`, if there was one."""
+    judge: JudgeUsage | None = None
 
     def overall(self) -> InvocationScore:
         """The value for the whole run, in the form a turn's has."""
