@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
-from agent_eval.engine.run import execute
+from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
@@ -122,13 +122,14 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
             )
             raise InputError(problem) from None
 
-        async def make(spec: RunSpec) -> RunRecord:
+        def played(spec: RunSpec) -> Awaitable[Played]:
             def player() -> StaticPlayer:
                 return StaticPlayer(spec.case.conversation or [])
 
-            return await execute(
-                spec, evaluation.agents[spec.agent], player, opened[spec.set_index].planned.scorer
-            )
+            return play(spec, evaluation.agents[spec.agent], player)
+
+        def scored(run: Played) -> Awaitable[RunRecord]:
+            return score(run, opened[run.spec.set_index].planned.scorer)
 
         def keep(spec: RunSpec, record: RunRecord) -> None:
             opened[spec.set_index].keep(spec, record)
@@ -148,7 +149,15 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
                     yield spec
 
         try:
-            await run_all(due(), make, keep, parallelism=options.parallelism, progress=progress or Silent())
+            await run_all(
+                due(),
+                played,
+                scored,
+                keep,
+                parallelism=options.parallelism,
+                one_by_one=options.fail_fast or options.stop_when_decided,
+                progress=progress or Silent(),
+            )
         finally:
             for planned in evaluation.sets:
                 await planned.scorer.aclose()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,16 +21,12 @@ def warm_up() -> None:
 
     An optional module that cannot be imported is noted as such: google-adk tries it again, in vain,
     for every agent that it runs.
-
-    All that google-adk and the SDK are made of, half a million objects, is then kept out of garbage
-    collection: looking through them again and again would take as long as every fourth turn.
     """
     with contextlib.suppress(ImportError):  # a google-adk that has them elsewhere imports them itself
         from google.adk.flows.llm_flows.auto_flow import AutoFlow  # noqa: F401 - only to have it there
         from google.adk.workflow import Workflow  # noqa: F401 - likewise
     if not find_spec("a2a"):
         sys.modules.setdefault("google.adk.agents.remote_a2a_agent", None)  # type: ignore[arg-type] # so it is done
-    gc.freeze()
 
 
 @functools.cache

@@ -33,6 +33,10 @@ from agent_eval.threads import in_thread
 PythonCallable = Callable[[Content, "Session"], Any]
 
 
+def _unheard(event: Event) -> None:
+    """Where the events of tool calls go outside of turns."""
+
+
 class Session:
     """What an agent sees of its session."""
 
@@ -48,7 +52,7 @@ class Session:
         """Draws the same numbers again under the same `--seed`."""
         self._mocks = MockedTools(request.tools.mocks)
         self._turns: list[Turn] = []
-        self._add: Callable[[Event], None] = lambda event: None
+        self._add: Callable[[Event], None] = _unheard
         self._turn: Turn | None = None
 
     @property
@@ -63,7 +67,7 @@ class Session:
         try:
             yield
         finally:
-            self._turn = None
+            self._add, self._turn = _unheard, None
             self._turns.append(turn)
 
     def sub_agent(self, name: str) -> Session:

@@ -1,4 +1,4 @@
-"""One RunSpec -> one RunRecord: converse, score, exceptions to data."""
+"""One RunSpec -> one RunRecord: play the conversation, score it, exceptions to data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import copy
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_eval import clock, serde
@@ -47,22 +48,39 @@ RETRY_SECONDS = 0.5
 MAX_RETRY_SECONDS = 30.0
 
 
-async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], scorer: Scorer) -> RunRecord:
-    """Makes one run and scores it; a crashed one is tried again as often as the spec allows.
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A run before it is scored."""
+
+    spec: RunSpec
+    conversation: Conversation
+    started: float
+    seconds: float
+    error: ErrorInfo | None
+    failed_attempts: list[FailedAttempt]
+
+
+async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Played:
+    """Has the conversation of one run; a crashed one is tried again as often as the spec allows.
 
     Whatever goes wrong inside is in the record.
     """
     failed: list[FailedAttempt] = []
     while True:
         started, start = clock.now(), clock.monotonic()
-        conversation = _Conversation(spec, agent, player())
+        conversation = Conversation(spec, agent, player())
         error = await conversation.play()
         seconds = round(clock.monotonic() - start, 4)
         if error is None or len(failed) >= spec.retries:
-            break
+            return Played(spec, conversation, started, seconds, error, failed)
         failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
         wait = min(RETRY_SECONDS * 2 ** (len(failed) - 1), MAX_RETRY_SECONDS)
         await asyncio.sleep(clock.jittered(wait))
+
+
+async def score(played: Played, scorer: Scorer) -> RunRecord:
+    """Scores a run, unless it crashed, and puts all of it on record."""
+    spec, conversation, error = played.spec, played.conversation, played.error
     metrics = [] if error else await scorer.score(spec.case, conversation.invocations, conversation.state)
     return RunRecord(
         eval_set_id=spec.eval_set_id,
@@ -70,10 +88,10 @@ async def execute(spec: RunSpec, agent: Agent, player: Callable[[], Player], sco
         run_index=spec.run_index,
         seed=spec.seed,
         status=RunStatus.CRASHED if error else RunStatus.COMPLETED,
-        started=clock.timestamp(started),
-        seconds=seconds,
+        started=clock.timestamp(played.started),
+        seconds=played.seconds,
         error=error,
-        failed_attempts=failed,
+        failed_attempts=played.failed_attempts,
         session=SessionRecord(
             app_name=conversation.request.app_name,
             user_id=conversation.request.user_id,
@@ -100,7 +118,7 @@ def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:
     ]
 
 
-class _Conversation:
+class Conversation:
     """The agent and the player talking, and what is left of it if it breaks off."""
 
     def __init__(self, spec: RunSpec, agent: Agent, player: Player) -> None:

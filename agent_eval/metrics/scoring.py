@@ -73,7 +73,7 @@ class Scorer:
             if inspect.isawaitable(result):
                 async with limit:
                     result = await result
-            return _record(metric, as_result(result, metric, len(run.invocations)))
+            return metric_result(result, metric, len(run.invocations))
         except BaseException as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
@@ -112,8 +112,8 @@ def _failure(metric: ConfiguredMetric, error: BaseException) -> MetricResult:
     )
 
 
-def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationResult:
-    """What a metric gave, as a result.
+def metric_result(given: Any, metric: ConfiguredMetric, turns: int) -> MetricResult:
+    """What a metric gave, as it goes on record.
 
     A finite number is the overall score. An object with the attributes of a result is one.
 
@@ -126,24 +126,37 @@ def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationRes
         given.close()  # or Python warns that nobody awaited it
     if isinstance(given, type) or not hasattr(given, "overall_eval_status"):
         raise MetricError(f"returned {_named(given)}, not an EvaluationResult or a number")
+    score, status = _finite(given.overall_score), _status(given.overall_eval_status)
     rows = [_row(row) for row in given.per_invocation_results or ()]
-    result = EvaluationResult(
-        overall_score=_finite(given.overall_score),
-        overall_eval_status=_status(given.overall_eval_status),
-        per_invocation_results=rows,
-        overall_rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
-        reason=given.reason if isinstance(given, EvaluationResult) else None,
-        judge=given.judge if isinstance(given, EvaluationResult) else None,
-        details=getattr(given, "details", None),
-    )
-    decided = result.overall_eval_status in (EvalStatus.PASSED, EvalStatus.FAILED)
+    is_scored = score is not None or bool(rows)
     if rows and len(rows) != turns:
-        if decided:
+        if status in (EvalStatus.PASSED, EvalStatus.FAILED):
             raise MetricError(f"returned {len(rows)} per-invocation results for {turns} turns")
-        result.per_invocation_results = []  # nobody can tell which turns they are of
-    if metric.interval and result.overall_score is not None:
-        _check_range(result.overall_score, metric.interval)
-    return result
+        rows = []  # nobody can tell which turns they are of
+    if metric.interval and score is not None:
+        _check_range(score, metric.interval)
+    details = getattr(given, "details", None)
+    own = given if isinstance(given, EvaluationResult) else None
+    return MetricResult(
+        metric_name=metric.name,
+        status=status,
+        score=score,
+        threshold=metric.threshold,
+        per_invocation=rows,
+        rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
+        details=None if len(rows) == 1 and not metric.gates else _known(details),
+        reason=_why_not(own, is_scored) if status is EvalStatus.NOT_EVALUATED else None,
+        judge=own and own.judge,
+    )
+
+
+def _why_not(result: EvaluationResult | None, is_scored: bool) -> str:
+    """Why a metric that raised nothing has not evaluated a run."""
+    if result and result.reason:
+        return result.reason
+    if is_scored:
+        return "the metric returned scores, but left overall_eval_status at NOT_EVALUATED"
+    return "the metric did not evaluate the run"
 
 
 def _from_number(score: float, metric: ConfiguredMetric) -> EvaluationResult:
@@ -156,14 +169,14 @@ def _from_number(score: float, metric: ConfiguredMetric) -> EvaluationResult:
     )
 
 
-def _row(row: Any) -> PerInvocationResult:
+def _row(row: Any) -> InvocationScore:
     score = row.score
-    return PerInvocationResult(
+    return InvocationScore(
         score=score if score is None or math.isfinite(score) else None,
-        eval_status=_status(row.eval_status),
+        status=_status(row.eval_status),
         rationale=row.rationale if isinstance(row, PerInvocationResult) else None,
         rubric_scores=_rubrics(getattr(row, "rubric_scores", None)),
-        details=getattr(row, "details", None),
+        details=_known(getattr(row, "details", None)),
     )
 
 
@@ -201,35 +214,6 @@ def _check_range(score: float, interval: Interval) -> None:
 
 def _named(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-
-
-def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
-    reason = None
-    if result.overall_eval_status is EvalStatus.NOT_EVALUATED:
-        reason = result.reason or "the metric did not evaluate the run"
-        if not result.reason and (result.overall_score is not None or result.per_invocation_results):
-            reason = "the metric returned scores, but left overall_eval_status at NOT_EVALUATED"
-    rows = result.per_invocation_results
-    return MetricResult(
-        metric_name=metric.name,
-        status=result.overall_eval_status,
-        score=result.overall_score,
-        threshold=metric.threshold,
-        per_invocation=[
-            InvocationScore(
-                score=row.score,
-                status=row.eval_status,
-                rationale=row.rationale,
-                rubric_scores=row.rubric_scores,
-                details=_known(row.details),
-            )
-            for row in rows
-        ],
-        rubric_scores=result.overall_rubric_scores,
-        details=None if len(rows) == 1 and not metric.gates else _known(result.details),
-        reason=reason,
-        judge=result.judge,
-    )
 
 
 def _known(details: Mapping[str, float | None] | None) -> dict[str, float] | None:

@@ -137,7 +137,7 @@ class RunRecord(Value):
     run_index: int
     """0-based."""
     seed: int
-    status: RunStatus
+    status: RunStatus = RunStatus.COMPLETED
     started: str
     """UTC, ISO 8601."""
     seconds: float

@@ -14,8 +14,8 @@ from google.genai import types
 
 from agent_eval.agents.adk import AdkAgent, AdkSource
 from agent_eval.agents.base import Agent
-from agent_eval.engine.run import execute
-from agent_eval.plan import PlannedCase, plan_runs
+from agent_eval.engine import run as engine
+from agent_eval.plan import PlannedCase, RunSpec, plan_runs
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import MetricResult, RunRecord
@@ -110,17 +110,12 @@ def play(agent: Agent, *cases: dict[str, Any], timeout: float = 20.0, **config: 
     planned = [PlannedCase(EvalCase.model_validate(one), "bot") for one in cases]
     specs = list(plan_runs(0, "demo", planned, parsed, seed=0, timeout=timeout))
 
+    async def record(spec: RunSpec) -> RunRecord:
+        played = await engine.play(spec, agent, lambda: StaticPlayer(spec.case.conversation or []))
+        return await engine.score(played, Unscored())
+
     async def main() -> list[RunRecord]:
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(
-                    execute(
-                        spec, agent, lambda spec=spec: StaticPlayer(spec.case.conversation or []), Unscored()
-                    )
-                )
-                for spec in specs
-            ]
-        return [task.result() for task in tasks]
+        return await asyncio.gather(*map(record, specs))
 
     return asyncio.run(main())
 

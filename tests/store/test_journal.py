@@ -219,7 +219,6 @@ def test_lines_are_json_without_what_is_at_its_default(tmp_path: Path) -> None:
         "eval_id": "a",
         "run_index": 0,
         "seed": 1,
-        "status": "COMPLETED",
         "started": "2026-01-31T09:30:00.250Z",
         "seconds": 0.5,
     }
