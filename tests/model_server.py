@@ -24,7 +24,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from typing import Any
+
+from agent_eval import clock
 
 KEY = "test-key-0123456789abcdef"
 """The API key that clients are given."""
@@ -84,8 +87,8 @@ class Asked:
                 part.get("inlineData") or part.get("fileData")
                 for content in self.body["contents"]
                 for part in content.get("parts", [])
-            ]
-            return [medium.get("mimeType", "") for medium in found if medium]
+            ]  # below them, versions of the SDK spell differently
+            return [medium.get("mimeType") or medium.get("mime_type", "") for medium in found if medium]
         return [
             medium
             for message in self.body["messages"]
@@ -210,6 +213,8 @@ class ModelServer:
     preflights: list[Asked] = field(default_factory=list)
     peak: int = 0
     """The most requests that were under way at once."""
+    moments: list[float] = field(default_factory=list)
+    """When each of `requests` came, in seconds of a clock that only runs forward."""
     _script: deque[Scripted] = field(default_factory=deque)
     _open: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -218,6 +223,11 @@ class ModelServer:
     def answers(self, *answers: Scripted) -> None:
         """What the next requests get, one each."""
         self._script.extend(answers)
+
+    @property
+    def gaps(self) -> list[float]:
+        """Seconds between each of `requests` and the next."""
+        return [after - before for before, after in pairwise(self.moments)]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -237,6 +247,7 @@ class ModelServer:
                 given = self.preflight
             else:
                 self.requests.append(asked)
+                self.moments.append(clock.monotonic())
                 given = self._script.popleft() if self._script else self.always
             self._open += 1
             self.peak = max(self.peak, self._open)

@@ -1,0 +1,162 @@
+"""Models behind any endpoint that speaks OpenAI's chat completions, through the `openai` package."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agent_eval.judge import chat
+from agent_eval.judge.base import Failure, ModelError, Reply, Request
+from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
+from agent_eval.judge.media import Sight
+from agent_eval.judge.retries import EndpointError, Patience, patiently
+from agent_eval.threads import in_thread
+
+DEFAULT_URL = "https://api.openai.com/v1"
+PREFIX = "openai/"
+
+
+class OpenAIModel:
+    """A model at `OPENAI_BASE_URL`; its client is made when it is asked first."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._client: Any = None
+        self._opening = asyncio.Lock()
+        self._conversation = ChatEndpoint(name, self._complete)
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL."""
+        return public_address(os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
+
+    async def ask(self, request: Request) -> Reply:
+        """One reply.
+
+        Raises:
+            ModelError: none came, and why.
+        """
+        async with self._opening:
+            if self._client is None:
+                self._client = await in_thread(self._open)
+        return await self._conversation.ask(request)
+
+    def _open(self) -> Any:
+        """The client; an endpoint of one's own needs no key.
+
+        Raises:
+            ModelError: it lacks credentials.
+        """
+        import openai
+
+        url = os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        key = os.environ.get("OPENAI_API_KEY")
+        if not key and url == DEFAULT_URL:
+            raise ModelError(Failure.CREDENTIALS, f"{self.name}: OPENAI_API_KEY is not set")
+        return openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0)
+
+    async def _complete(self, parameters: dict[str, Any]) -> Any:
+        body = dict(parameters.pop("extra_body"))
+        if "top_k" in parameters:
+            body["top_k"] = parameters.pop("top_k")  # not OpenAI's, but most others have it
+        return await self._client.chat.completions.create(
+            model=self.name.removeprefix(PREFIX), extra_body=body or None, **parameters
+        )
+
+    async def aclose(self) -> None:
+        """Closes the client's connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+
+class ChatEndpoint:
+    """Asks for chat completions, in the form that the endpoint turns out to understand."""
+
+    def __init__(self, name: str, complete: Callable[[dict[str, Any]], Awaitable[Any]]) -> None:
+        """Takes the model's name for messages, and what sends the parameters of a chat completion."""
+        self._name = name
+        self._complete = complete
+        self._dialect = chat.Dialect()
+        self._sight = Sight(has_form=lambda part: chat.medium(part) is not None)
+
+    async def ask(self, request: Request) -> Reply:
+        """One reply.
+
+        Raises:
+            ModelError: none came, and why.
+        """
+        return await self._sight.ask(request, self._understood)
+
+    async def _understood(self, request: Request) -> Reply:
+        """The reply in the first dialect that is not refused; it is kept for later requests."""
+        dialect = known = self._dialect
+        while True:
+            try:
+                reply = await self._ask(request, dialect)
+            except ModelError as error:
+                simpler = dialect.simpler(request, str(error))
+                if error.failure is not Failure.REFUSED or simpler is None:
+                    raise
+                dialect = simpler
+                continue
+            if dialect is not known:
+                self._dialect = dialect
+            return reply
+
+    async def _ask(self, request: Request, dialect: chat.Dialect) -> Reply:
+        options = request.config.get("http_options") or {}
+        patience = Patience.of(request.config)
+        extra = {
+            "extra_headers": options.get("headers"),
+            "extra_body": options.get("extra_body") or {},
+            "timeout": None,  # Patience keeps the time
+        }
+
+        async def attempt() -> Any:
+            try:
+                return await self._complete(chat.parameters(request, dialect) | extra)
+            except Exception as error:  # of the client or the HTTP library below it
+                raise _failure(self._name, error) from None
+
+        return chat.reply(self._name, await patiently(self._name, patience, attempt))
+
+
+def _failure(name: str, error: Exception) -> EndpointError:
+    """What an exception of the client means; litellm's are of the same classes."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError):
+        return EndpointError(Failure.TIMEOUT, f"{name}: no answer in time")
+    if isinstance(error, openai.APIStatusError):
+        return _status_failure(name, error)
+    if isinstance(error, openai.APIConnectionError):
+        cause = error.__cause__ or error
+        return EndpointError(Failure.UNREACHABLE, f"{name}: {type(cause).__name__}: {brief(cause)}")
+    told = f"{name}: {type(error).__name__}: {brief(error)}"
+    if isinstance(error, openai.APIError):
+        return EndpointError(Failure.SERVER, told)  # a response that cannot be read
+    return EndpointError(transport_failure(error) or Failure.REFUSED, told)
+
+
+def _status_failure(name: str, error: Any) -> EndpointError:
+    failure = failure_of_status(error.status_code)
+    told = brief(error.message)
+    if str(error.code) in ("content_filter", "content_policy_violation"):
+        failure = Failure.BLOCKED
+    elif failure is Failure.SERVER and "support" in told and chat.names_media(told):
+        failure = Failure.REFUSED  # some servers fail where they should refuse
+    is_final = failure is Failure.REFUSED or error.code == "insufficient_quota"  # until somebody pays
+    status = None if is_final else error.status_code
+    after = _retry_after(error.response.headers)
+    return EndpointError(failure, f"{name}: {error.status_code}: {told}", status=status, retry_after=after)
+
+
+def _retry_after(headers: Any) -> float | None:
+    """Seconds; the header's other form, a date, is left to the backoff."""
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return None
