@@ -152,6 +152,11 @@ class Answer:
     wait: float = 0.0
     """Seconds before it is sent."""
 
+    @classmethod
+    def document(cls, value: Any, status: int = 200) -> Answer:
+        """Any JSON document as the whole response."""
+        return cls(status=status, raw=json.dumps(value).encode())
+
 
 Scripted = Any
 """A text, a JSON value, an `Answer`, or a function of `Asked` that gives one of these."""
@@ -356,7 +361,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.model.take(asked)
         headers = {"Retry-After": f"{answer.retry_after:g}"} if answer.retry_after is not None else {}
         if answer.raw is not None:
-            self._send(answer.status, answer.raw)
+            is_page = answer.raw.startswith(b"<")
+            self._send(answer.status, answer.raw, {"Content-Type": "text/html"} if is_page else {})
         elif answer.status != 200:
             error = _gemini_error(answer) if gemini else _chat_error(answer)
             self._send(answer.status, _json(error), {} if gemini else headers)

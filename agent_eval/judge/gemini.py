@@ -29,6 +29,7 @@ _BLOCKED = frozenset(
 )
 """Reasons to stop that are a filter's."""
 
+_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _USE_VERTEX = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 
 _OURS = frozenset({"system_instruction", "response_mime_type", "response_schema", "response_json_schema"})
@@ -47,12 +48,15 @@ class GeminiModel:
     @property
     def endpoint(self) -> str:
         """The base URL if the environment has one, else which of the two services it is."""
-        uses_vertex = self.name.startswith("projects/") or any(
-            os.environ.get(variable, "").lower() in ("true", "1") for variable in _USE_VERTEX
-        )
-        kind, default = ("VERTEX", "Vertex AI") if uses_vertex else ("GEMINI", "the Gemini API")
+        kind, default = ("VERTEX", "Vertex AI") if self._uses_vertex else ("GEMINI", "the Gemini API")
         given = os.environ.get(f"GOOGLE_{kind}_BASE_URL")
         return public_address(given) if given else default
+
+    @property
+    def _uses_vertex(self) -> bool:
+        return self.name.startswith("projects/") or any(
+            os.environ.get(variable, "").lower() in ("true", "1") for variable in _USE_VERTEX
+        )
 
     async def ask(self, request: Request) -> Reply:
         """One reply.
@@ -71,11 +75,13 @@ class GeminiModel:
         Raises:
             ModelError: it lacks credentials.
         """
+        if not self._uses_vertex and not any(os.environ.get(variable) for variable in _KEYS):
+            raise ModelError(Failure.CREDENTIALS, f"{self.name}: {' or '.join(_KEYS)} is not set")
         from google import genai
         from google.auth.exceptions import GoogleAuthError
 
         try:
-            return genai.Client(vertexai=True if self.name.startswith("projects/") else None)
+            return genai.Client(vertexai=self._uses_vertex)
         except (ValueError, GoogleAuthError) as error:  # both mean credentials
             raise ModelError(Failure.CREDENTIALS, f"{self.name}: {brief(error)}") from None
 
@@ -130,8 +136,9 @@ class GeminiModel:
 def _settings(request: Request) -> dict[str, Any]:
     """The request's settings and what the question adds, for `GenerateContentConfig`."""
     settings = {key: value for key, value in request.config.items() if key not in _OURS}
-    options = {**(settings.pop("http_options", None) or {}), "retry_options": {"attempts": 1}}
-    settings["http_options"] = options  # attempts are counted here, as the SDK passes over RetryInfo
+    options = dict(settings.pop("http_options", None) or {})
+    options.pop("timeout", None)  # Patience keeps the time, and counts attempts: the SDK heeds no RetryInfo
+    settings["http_options"] = options | {"retry_options": {"attempts": 1}}
     settings["automatic_function_calling"] = {"disable": True}
     if request.system:
         settings["system_instruction"] = request.system

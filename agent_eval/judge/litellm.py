@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
+from collections.abc import Iterator
 from typing import Any
 
-from agent_eval.judge.base import Reply, Request
-from agent_eval.judge.endpoints import public_address
-from agent_eval.judge.openai import ChatEndpoint
+from agent_eval.judge.base import Failure, Reply, Request
+from agent_eval.judge.endpoints import brief, public_address
+from agent_eval.judge.openai import ChatEndpoint, failure_of
+from agent_eval.judge.retries import EndpointError
 from agent_eval.threads import in_thread
 
 PREFIX = "litellm/"
@@ -18,7 +22,7 @@ class LiteLLMModel:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._conversation = ChatEndpoint(name, self._complete)
+        self._conversation = ChatEndpoint(name, self._complete, _failure_of)
         self._package: Any = None
 
     @property
@@ -51,6 +55,22 @@ class LiteLLMModel:
         close = getattr(self._package, "close_litellm_async_clients", None)
         if close is not None:
             await close()
+
+
+def _failure_of(name: str, error: Exception) -> EndpointError:
+    """What an exception of litellm means: its classes are the client's, but say less than their causes."""
+    told = f"{name}: {brief(error)}"
+    if re.search(r"missing .*\bapi[ _]key", told, re.IGNORECASE):
+        return EndpointError(Failure.CREDENTIALS, told)
+    if any(isinstance(cause, ConnectionError | socket.gaierror) for cause in _causes(error)):
+        return EndpointError(Failure.UNREACHABLE, told)
+    return failure_of(name, error)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _imported() -> Any:

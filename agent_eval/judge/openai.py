@@ -25,7 +25,7 @@ class OpenAIModel:
         self.name = name
         self._client: Any = None
         self._opening = asyncio.Lock()
-        self._conversation = ChatEndpoint(name, self._complete)
+        self._conversation = ChatEndpoint(name, self._complete, failure_of)
 
     @property
     def endpoint(self) -> str:
@@ -75,10 +75,16 @@ class OpenAIModel:
 class ChatEndpoint:
     """Asks for chat completions, in the form that the endpoint turns out to understand."""
 
-    def __init__(self, name: str, complete: Callable[[dict[str, Any]], Awaitable[Any]]) -> None:
-        """Takes the model's name for messages, and what sends the parameters of a chat completion."""
+    def __init__(
+        self,
+        name: str,
+        complete: Callable[[dict[str, Any]], Awaitable[Any]],
+        failure_of: Callable[[str, Exception], EndpointError],
+    ) -> None:
+        """Takes the model's name, what completes a chat by its parameters, and what its errors mean."""
         self._name = name
         self._complete = complete
+        self._failure_of = failure_of
         self._dialect = chat.Dialect()
         self._sight = Sight(has_form=lambda part: chat.medium(part) is not None)
 
@@ -119,13 +125,13 @@ class ChatEndpoint:
             try:
                 return await self._complete(chat.parameters(request, dialect) | extra)
             except Exception as error:  # of the client or the HTTP library below it
-                raise _failure(self._name, error) from None
+                raise self._failure_of(self._name, error) from None
 
         return chat.reply(self._name, await patiently(self._name, patience, attempt))
 
 
-def _failure(name: str, error: Exception) -> EndpointError:
-    """What an exception of the client means; litellm's are of the same classes."""
+def failure_of(name: str, error: Exception) -> EndpointError:
+    """What an exception of the client means."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):

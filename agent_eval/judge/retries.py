@@ -12,7 +12,10 @@ from agent_eval.judge.base import Failure, ModelError
 
 T = TypeVar("T")
 
-TRANSIENT = frozenset({408, 409, 429, 500, 502, 503, 504})
+_TRANSIENT_FAILURES = (Failure.UNREACHABLE, Failure.SERVER)
+"""Without a status: nobody was there, or what came cannot be read."""
+
+TRANSIENT = frozenset({408, 429, *range(500, 600)}) - {501}
 """HTTP statuses after which the same request may succeed."""
 
 
@@ -63,7 +66,7 @@ class Patience:
 
         What took too long is not sent again, as it would take as long again.
         """
-        may_pass = error.status in self.statuses if error.status else error.failure is Failure.UNREACHABLE
+        may_pass = error.status in self.statuses if error.status else error.failure in _TRANSIENT_FAILURES
         if not may_pass or tried >= self.attempts:
             return None
         if error.retry_after is not None:
