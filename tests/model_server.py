@@ -216,6 +216,8 @@ class ModelServer:
     requests: list[Asked] = field(default_factory=list)
     """In the order they came, without preflight checks."""
     preflights: list[Asked] = field(default_factory=list)
+    models: list[str] | None = None
+    """The only models there are; without it there is any."""
     peak: int = 0
     """The most requests that were under way at once."""
     moments: list[float] = field(default_factory=list)
@@ -246,14 +248,14 @@ class ModelServer:
 
     def take(self, asked: Asked) -> Answer:
         """Records a request and gives its answer."""
+        is_preflight = asked.prompt == PREFLIGHT
         with self._lock:
-            if asked.prompt == PREFLIGHT:
+            if is_preflight:
                 self.preflights.append(asked)
-                given = self.preflight
             else:
                 self.requests.append(asked)
                 self.moments.append(clock.monotonic())
-                given = self._script.popleft() if self._script else self.always
+            given = self._given(asked, is_preflight)
             self._open += 1
             self.peak = max(self.peak, self._open)
         try:
@@ -263,6 +265,13 @@ class ModelServer:
         finally:
             with self._lock:
                 self._open -= 1
+
+    def _given(self, asked: Asked, is_preflight: bool) -> Scripted:
+        if self.models is not None and asked.model not in self.models:
+            return failing(404, f"there is no model {asked.model}")
+        if is_preflight:
+            return self.preflight
+        return self._script.popleft() if self._script else self.always
 
 
 NEUTRAL = (
@@ -337,12 +346,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Quiet."""
 
     def do_GET(self) -> None:
-        if self.path.partition("?")[0] != "/v1/models":
+        if not re.fullmatch(r"/v1\w*/models", self.path.partition("?")[0]):
             self._send(404, _json({"error": {"message": f"nothing at {self.path}"}}))
             return
-        models = sorted({asked.model for asked in self.server.model.requests})
-        listed = [{"id": model, "object": "model", "created": 0, "owned_by": "test"} for model in models]
-        self._send(200, _json({"object": "list", "data": listed}))
+        models = self.server.model.models or []
+        openai = [{"id": model, "object": "model", "created": 0, "owned_by": "test"} for model in models]
+        gemini = [{"name": f"models/{model}"} for model in models]
+        self._send(200, _json({"object": "list", "data": openai, "models": gemini}))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")

@@ -105,6 +105,10 @@ class Model(Protocol):
         """
         ...
 
+    async def siblings(self) -> list[str]:
+        """Names of the models at the same endpoint, as one would configure them; may raise anything."""
+        ...
+
     async def aclose(self) -> None:
         """Gives back connections; called once, at the end."""
         ...

@@ -1,18 +1,14 @@
-"""The form of OpenAI's chat completions: requests into it, responses out of it, refusals of parts of it."""
+"""The form of OpenAI's chat completions: requests into it, responses out of it."""
 
 from __future__ import annotations
 
 import base64
-import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from agent_eval import serde
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
-from agent_eval.judge.media import media_of, mime_type
-from agent_eval.schema.trace import Content, Part
+from agent_eval.judge.media import mime_type
+from agent_eval.schema.trace import Part
 
 _SETTINGS = {
     "temperature": "temperature",
@@ -52,42 +48,20 @@ def unknown_settings(config: Mapping[str, Any]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How much of the form an endpoint understands, as it turns out."""
+def parameters(request: Request, *, newer_limit: bool = False) -> dict[str, Any]:
+    """The arguments of a chat completion, without the model's name.
 
-    schemas: bool = True
-    """`response_format` with a JSON Schema."""
-    limit_key: str = "max_tokens"
-    """Newer models of OpenAI's want `max_completion_tokens`."""
-    system: bool = True
-    """Messages of the role `system`; some chat templates have none."""
-
-    def simpler(self, request: Request, refusal: str) -> Dialect | None:
-        """What may be understood in place of what was refused; None if there is nothing to leave out."""
-        if self.limit_key == "max_tokens" and "max_completion_tokens" in refusal:
-            return dataclasses.replace(self, limit_key="max_completion_tokens")
-        if self.system and request.system and re.search(r"\bsystem\b", refusal, re.IGNORECASE):
-            return dataclasses.replace(self, system=False)
-        if self.schemas and request.schema and not (media_of(request) and names_media(refusal)):
-            return dataclasses.replace(self, schemas=False)
-        return None
-
-
-def names_media(refusal: str) -> bool:
-    """Whether an error speaks of images, audio or files."""
-    return bool(re.search(r"image|vision|audio|multi-?modal|mmproj|\bfiles?\b|media", refusal, re.IGNORECASE))
-
-
-def parameters(request: Request, dialect: Dialect) -> dict[str, Any]:
-    """The arguments of a chat completion, without the model's name."""
+    Args:
+        request: the question.
+        newer_limit: call the limit of output tokens `max_completion_tokens`.
+    """
     config = request.config
     given = {name: config[key] for key, name in _SETTINGS.items() if config.get(key) is not None}
     if config.get("max_output_tokens") is not None:
-        given[dialect.limit_key] = config["max_output_tokens"]
-    if request.schema and dialect.schemas:
+        given["max_completion_tokens" if newer_limit else "max_tokens"] = config["max_output_tokens"]
+    if request.schema:
         given["response_format"] = {"type": "json_schema", "json_schema": _schema_format(request.schema)}
-    return given | {"messages": list(_messages(request, dialect))}
+    return given | {"messages": list(_messages(request))}
 
 
 def _schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,19 +82,10 @@ def _is_strict(schema: Any) -> bool:
     return not isinstance(schema, list) or all(_is_strict(inner) for inner in schema)
 
 
-def _messages(request: Request, dialect: Dialect) -> Iterator[dict[str, Any]]:
-    contents: Sequence[Content] = request.contents
-    system = request.system or ""
-    if request.schema and not dialect.schemas:
-        told = serde.to_json(dict(request.schema)).decode()
-        system += f"\n\nAnswer with one JSON value that fits this JSON Schema, and nothing else:\n{told}"
-    if system and dialect.system:
-        yield {"role": "system", "content": system.strip()}
-    elif system:
-        first = contents[0]
-        parts = [Part(text=system.strip()), *(first.parts or ())]
-        contents = [first.model_copy(update={"parts": parts}), *contents[1:]]
-    for content in contents:
+def _messages(request: Request) -> Iterator[dict[str, Any]]:
+    if request.system:
+        yield {"role": "system", "content": request.system}
+    for content in request.contents:
         role = "assistant" if content.role == "model" else "user"
         yield {"role": role, "content": _content(content.parts or ())}
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
+from agent_eval.judge.dialect import Dialect, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
-from agent_eval.judge.media import Sight
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 
@@ -43,7 +43,7 @@ class GeminiModel:
         self.name = name
         self._client: Any = None
         self._opening = asyncio.Lock()
-        self._sight = Sight()
+        self._interpreter = Interpreter(self._send)
 
     @property
     def endpoint(self) -> str:
@@ -67,7 +67,7 @@ class GeminiModel:
         async with self._opening:
             if self._client is None:
                 self._client = await in_thread(self._open)
-        return await self._sight.ask(request, self._ask)
+        return await self._interpreter.ask(request)
 
     def _open(self) -> Any:
         """The client.
@@ -85,7 +85,7 @@ class GeminiModel:
         except (ValueError, GoogleAuthError) as error:  # both mean credentials
             raise ModelError(Failure.CREDENTIALS, f"{self.name}: {brief(error)}") from None
 
-    async def _ask(self, request: Request) -> Reply:
+    async def _send(self, request: Request, dialect: Dialect) -> Reply:
         from google.genai import types
 
         contents = [
@@ -123,6 +123,11 @@ class GeminiModel:
         if isinstance(error, auth.GoogleAuthError):
             return EndpointError(Failure.CREDENTIALS, told)
         return EndpointError(transport_failure(error) or Failure.REFUSED, told)
+
+    async def siblings(self) -> list[str]:
+        """The names that the service lists."""
+        pager = await self._client.aio.models.list()
+        return [model.name.rpartition("/")[2] async for model in pager if model.name]
 
     async def aclose(self) -> None:
         """Closes the client's connections."""

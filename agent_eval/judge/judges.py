@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agent_eval.errors import Problem
+from agent_eval.errors import Problem, did_you_mean
 from agent_eval.judge.base import Failure, Model, ModelError, Reply, Request
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judge import Judge
@@ -27,6 +28,10 @@ PREFLIGHT = Request(
     },
 )
 """What tells whether a model is there; 20 seconds are for local servers that load it first."""
+
+_SIBLINGS_SECONDS = 10
+_LISTED = 8
+"""Names of other models in a hint."""
 
 _CREDENTIALS = {
     "gemini": "set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and GOOGLE_CLOUD_PROJECT",
@@ -108,9 +113,10 @@ class Judges:
         return [problem for problem in problems if problem]
 
     async def aclose(self) -> None:
-        """Closes models and cache."""
+        """Closes models and cache. What one of them raises hinders no other, and no result."""
         for model in self._models.values():
-            await model.aclose()
+            with suppress(Exception):
+                await model.aclose()
         if self._cache:
             await self._cache.aclose()
 
@@ -151,6 +157,9 @@ class _Gated:
             self._gate.take_call()
             return await self._model.ask(request)
 
+    async def siblings(self) -> list[str]:
+        return await self._model.siblings()
+
     async def aclose(self) -> None:
         """The model is closed by who opened it."""
 
@@ -159,18 +168,28 @@ async def _preflight(model: Model) -> Problem | None:
     try:
         await model.ask(PREFLIGHT)
     except ModelError as error:
-        return _problem(model, error)
+        siblings = await _siblings(model) if error.failure is Failure.NOT_FOUND else []
+        return _problem(model, error, siblings)
     return None
 
 
-def _problem(model: Model, error: ModelError) -> Problem | None:
+async def _siblings(model: Model) -> list[str]:
+    with suppress(Exception):  # the hint is worth no second problem
+        async with asyncio.timeout(_SIBLINGS_SECONDS):
+            return await model.siblings()
+    return []
+
+
+def _problem(model: Model, error: ModelError, siblings: list[str]) -> Problem | None:
     provider = provider_of(model.name) or ""
     told = f"{model.name} at {model.endpoint}"
     match error.failure:
         case Failure.CREDENTIALS:
             return Problem(f"no access to {told}: {error}", hint=_CREDENTIALS.get(provider))
         case Failure.NOT_FOUND:
-            return Problem(f"there is no {told}: {error}", hint="is the name right?")
+            listed = f"it has {', '.join(siblings[:_LISTED])}" if siblings else None
+            hint = did_you_mean(model.name, siblings) or listed or "is the name right?"
+            return Problem(f"there is no {told}: {error}", hint=hint)
         case Failure.UNREACHABLE:
             return Problem(f"cannot reach {told}: {error}", hint=_ADDRESSES.get(provider))
         case Failure.TIMEOUT:

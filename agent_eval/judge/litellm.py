@@ -50,6 +50,10 @@ class LiteLLMModel:
             model=self.name.removeprefix(PREFIX), num_retries=0, max_retries=0, **parameters
         )
 
+    async def siblings(self) -> list[str]:
+        """Not known."""
+        return []
+
     async def aclose(self) -> None:
         """Closes the connections that litellm keeps for all of its models."""
         close = getattr(self._package, "close_litellm_async_clients", None)

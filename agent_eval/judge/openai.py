@@ -9,8 +9,8 @@ from typing import Any
 
 from agent_eval.judge import chat
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
+from agent_eval.judge.dialect import Dialect, Interpreter, names_media
 from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
-from agent_eval.judge.media import Sight
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 
@@ -65,6 +65,10 @@ class OpenAIModel:
             model=self.name.removeprefix(PREFIX), extra_body=body or None, **parameters
         )
 
+    async def siblings(self) -> list[str]:
+        """The names that the endpoint lists."""
+        return [PREFIX + model.id async for model in self._client.models.list()]
+
     async def aclose(self) -> None:
         """Closes the client's connections."""
         if self._client is not None:
@@ -73,7 +77,7 @@ class OpenAIModel:
 
 
 class ChatEndpoint:
-    """Asks for chat completions, in the form that the endpoint turns out to understand."""
+    """Asks for chat completions, whatever client sends them."""
 
     def __init__(
         self,
@@ -85,8 +89,7 @@ class ChatEndpoint:
         self._name = name
         self._complete = complete
         self._failure_of = failure_of
-        self._dialect = chat.Dialect()
-        self._sight = Sight(has_form=lambda part: chat.medium(part) is not None)
+        self._interpreter = Interpreter(self._send, has_form=lambda part: chat.medium(part) is not None)
 
     async def ask(self, request: Request) -> Reply:
         """One reply.
@@ -94,27 +97,10 @@ class ChatEndpoint:
         Raises:
             ModelError: none came, and why.
         """
-        return await self._sight.ask(request, self._understood)
+        return await self._interpreter.ask(request)
 
-    async def _understood(self, request: Request) -> Reply:
-        """The reply in the first dialect that is not refused; it is kept for later requests."""
-        dialect = known = self._dialect
-        while True:
-            try:
-                reply = await self._ask(request, dialect)
-            except ModelError as error:
-                simpler = dialect.simpler(request, str(error))
-                if error.failure is not Failure.REFUSED or simpler is None:
-                    raise
-                dialect = simpler
-                continue
-            if dialect is not known:
-                self._dialect = dialect
-            return reply
-
-    async def _ask(self, request: Request, dialect: chat.Dialect) -> Reply:
+    async def _send(self, request: Request, dialect: Dialect) -> Reply:
         options = request.config.get("http_options") or {}
-        patience = Patience.of(request.config)
         extra = {
             "extra_headers": options.get("headers"),
             "extra_body": options.get("extra_body") or {},
@@ -122,12 +108,14 @@ class ChatEndpoint:
         }
 
         async def attempt() -> Any:
+            parameters = chat.parameters(request, newer_limit=dialect.newer_limit)
             try:
-                return await self._complete(chat.parameters(request, dialect) | extra)
+                return await self._complete(parameters | extra)
             except Exception as error:  # of the client or the HTTP library below it
                 raise self._failure_of(self._name, error) from None
 
-        return chat.reply(self._name, await patiently(self._name, patience, attempt))
+        completion = await patiently(self._name, Patience.of(request.config), attempt)
+        return chat.reply(self._name, completion)
 
 
 def failure_of(name: str, error: Exception) -> EndpointError:
@@ -152,7 +140,7 @@ def _status_failure(name: str, error: Any) -> EndpointError:
     told = brief(error.message)
     if str(error.code) in ("content_filter", "content_policy_violation"):
         failure = Failure.BLOCKED
-    elif failure is Failure.SERVER and "support" in told and chat.names_media(told):
+    elif failure is Failure.SERVER and "support" in told and names_media(told):
         failure = Failure.REFUSED  # some servers fail where they should refuse
     is_final = failure is Failure.REFUSED or error.code == "insufficient_quota"  # until somebody pays
     status = None if is_final else error.status_code

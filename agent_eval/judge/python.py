@@ -51,6 +51,10 @@ class PythonModel:
         said = function(request) if is_async else await in_thread(lambda: function(request))
         return await said if inspect.isawaitable(said) else said
 
+    async def siblings(self) -> list[str]:
+        """There are none."""
+        return []
+
     async def aclose(self) -> None:
         """Nothing to close."""
 

@@ -13,6 +13,7 @@ from tests.judge.support import VERDICT, ask_all, at, failure, image, question, 
 from tests.model_server import (
     KEY,
     Answer,
+    Asked,
     ModelServer,
     blocked,
     cut_off,
@@ -89,6 +90,23 @@ def test_refused_media_are_left_out_and_told(model_server: ModelServer) -> None:
     assert (second.text, second.unseen) == ("seen", ("application/zip",))
     assert [bool(asked.media) for asked in model_server.requests] == [True, False, False]
     assert model_server.requests[1].prompt == "look\n[application/zip, not shown]"
+
+
+def test_gemma_has_neither_schemas_nor_system_instructions(model_server: ModelServer) -> None:
+    def answer(asked: Asked) -> Any:
+        if asked.schema:
+            return failing(400, "JSON mode is not enabled for models/gemma-3-4b-it")
+        return failing(400, "Developer instruction is not enabled for it") if asked.system else "yes"
+
+    model_server.always = answer
+    first, second = replies("gemma-3-4b-it", *[question("is it?", system="be a judge", schema=VERDICT)] * 2)
+
+    assert (first.text, second.text) == ("yes", "yes")
+    assert len(model_server.requests) == 4
+    ((role, text),) = model_server.requests[-1].turns
+    assert role == "user"
+    assert text.startswith("be a judge\n\nAnswer with one JSON value")
+    assert text.endswith("\nis it?")
 
 
 def test_conversation_goes_on(model_server: ModelServer) -> None:

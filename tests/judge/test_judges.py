@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,6 +68,20 @@ async def votes(
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.sqlite"
+
+
+def test_no_sdk_is_imported_before_a_model_is_asked() -> None:
+    source = """
+import sys
+from agent_eval.judge.cache import JudgeCache
+from agent_eval.judge.judges import Judges, JudgeModelOptions
+judges = Judges(cache=JudgeCache())
+for name in ("gemini-2.5-flash", "openai/local"):
+    judges.judge(JudgeModelOptions(judge_model=name))
+print([name for name in ("google.genai", "openai", "litellm", "sqlite3", "httpx") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 # Limits
@@ -276,6 +292,20 @@ def test_preflight_tells_what_is_wrong_and_what_to_do(
     assert told in str(problem)
     assert hint in str(problem)
     assert len(model_server.preflights) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("gemini-2.5-flush", "did you mean `gemini-2.5-flash`?"),
+        ("openai/locale", "did you mean `openai/local`?"),
+        ("openai/qwen2.5:7b-instruct-q4", "it has openai/gemini-2.5-flash, openai/local"),
+    ],
+)
+def test_preflight_tells_the_models_there_are(model_server: ModelServer, model: str, hint: str) -> None:
+    model_server.models = ["gemini-2.5-flash", "local"]
+    ((problem,), _) = preflight(model)
+    assert problem.hint == hint
 
 
 @pytest.mark.parametrize(

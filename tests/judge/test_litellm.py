@@ -59,6 +59,7 @@ class TestWithThePackage:
             (failing(400), Failure.REFUSED),
             (failing(500), Failure.SERVER),
             (blocked(), Failure.BLOCKED),
+            (failing(400, "filtered", reason="content_policy_violation"), Failure.BLOCKED),
             (slow(5), Failure.TIMEOUT),
         ],
         ids=lambda value: str(getattr(value, "status", value)),
