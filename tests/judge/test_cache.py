@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent_eval import clock
 from agent_eval.errors import InputError
@@ -59,6 +61,21 @@ def test_reply_is_kept(path: Path) -> None:
     kept(path, "a")
     assert found(path, "a") == Reply("ja, ﷽ ?", Usage(3, 4), unseen=("image/png",))
     assert found(path, "b") is None
+
+
+@given(
+    st.builds(
+        Reply,
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.builds(Usage, st.integers(0, 10**9), st.integers(0, 10**9)),
+        unseen=st.lists(st.text(st.characters(exclude_categories=["Cs"]))).map(tuple),
+    )
+)
+@settings(max_examples=25)
+def test_every_reply_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, reply: Reply) -> None:
+    path = tmp_path_factory.getbasetemp() / "replies.sqlite"
+    kept(path, "a", reply=reply)
+    assert found(path, "a") == reply
 
 
 def test_what_is_kept_is_found_at_once(path: Path) -> None:
