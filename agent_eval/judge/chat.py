@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
+from agent_eval.judge.endpoints import brief
 from agent_eval.judge.media import mime_type
 from agent_eval.schema.trace import Part
 
@@ -134,8 +135,11 @@ def reply(name: str, completion: Any) -> Reply:
     Raises:
         ModelError: it was blocked, or there is no text in it.
     """
-    usage = _usage(getattr(completion, "usage", None))
     choices = getattr(completion, "choices", None)
+    if choices is None:  # a page of a proxy, or an error with status 200
+        told = brief(getattr(completion, "error", None) or completion)
+        raise ModelError(Failure.SERVER, f"{name}: the response is no chat completion: {told}")
+    usage = _usage(getattr(completion, "usage", None))
     if not choices:
         raise ModelError(Failure.EMPTY, f"{name}: a response without choices", usage)
     message, finish = choices[0].message, choices[0].finish_reason

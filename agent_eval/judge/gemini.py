@@ -35,6 +35,11 @@ _USE_VERTEX = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 _OURS = frozenset({"system_instruction", "response_mime_type", "response_schema", "response_json_schema"})
 """Settings that the question itself decides."""
 
+_NAMES_OF_FILES: Any = {
+    "parts": {"__all__": {"inline_data": {"display_name"}, "file_data": {"display_name"}}}
+}
+"""The Gemini API has no such key, and the SDK refuses it there."""
+
 
 class GeminiModel:
     """A Gemini model; its client is made when it is asked first, as importing the SDK takes a while."""
@@ -89,7 +94,7 @@ class GeminiModel:
         from google.genai import types
 
         contents = [
-            types.Content.model_validate(content.model_dump(exclude_none=True))
+            types.Content.model_validate(content.model_dump(exclude_none=True, exclude=_NAMES_OF_FILES))
             for content in request.contents
         ]
         config = types.GenerateContentConfig.model_validate(_settings(request))

@@ -17,6 +17,9 @@ from agent_eval.threads import in_thread
 DEFAULT_URL = "https://api.openai.com/v1"
 PREFIX = "openai/"
 
+_RAN_OUT = "output limit was reached"
+"""What OpenAI says, with status 400, where thoughts have used up the output tokens."""
+
 
 class OpenAIModel:
     """A model at `OPENAI_BASE_URL`; its client is made when it is asked first."""
@@ -114,7 +117,12 @@ class ChatEndpoint:
             except Exception as error:  # of the client or the HTTP library below it
                 raise self._failure_of(self._name, error) from None
 
-        completion = await patiently(self._name, Patience.of(request.config), attempt)
+        try:
+            completion = await patiently(self._name, Patience.of(request.config), attempt)
+        except EndpointError as error:
+            if error.failure is Failure.REFUSED and _RAN_OUT in str(error):
+                return Reply("", is_cut_off=True)
+            raise
         return chat.reply(self._name, completion)
 
 

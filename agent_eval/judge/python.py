@@ -34,7 +34,7 @@ class PythonModel:
             said = await self._called(request)
         except ModelError:
             raise
-        except Exception as error:  # whatever the user's code does
+        except (Exception, SystemExit) as error:  # whatever the user's code does
             raise ModelError(Failure.SERVER, f"{self.name}: {type(error).__name__}: {error}") from error
         if isinstance(said, str):
             return Reply(said)
@@ -68,7 +68,7 @@ def open_python_model(name: str, folders: tuple[Path, ...]) -> PythonModel:
     module_name, _, attribute = name.removeprefix(PREFIX).partition(":")
     try:
         found: Any = import_below(module_name, folders)
-    except Exception as error:  # whatever the user's module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the user's module does when it is imported
         told = f"`{name}`: cannot import `{module_name}`: {type(error).__name__}: {error}"
         raise InputError(Problem(told, hint="write `python/module:function`")) from error
     for step in attribute.split("."):

@@ -8,7 +8,7 @@ import pytest
 
 from agent_eval.judge.base import Failure, ModelError, Usage
 from agent_eval.judge.models import open_model
-from agent_eval.schema.trace import Content, Part
+from agent_eval.schema.trace import Blob, Content, Part
 from tests.judge.support import VERDICT, ask_all, at, failure, image, question, replies
 from tests.model_server import (
     KEY,
@@ -74,7 +74,8 @@ def test_vertex_is_told_by_the_environment(monkeypatch: pytest.MonkeyPatch, vari
 
 
 def test_media_are_passed_on(model_server: ModelServer) -> None:
-    parts = (image(), at("gs://bucket/talk.mp3", "audio/mpeg"), image(b"%PDF", "application/pdf"))
+    named = Part(inline_data=Blob(data=b"png", mime_type="image/png", display_name="cat.png"))
+    parts = (named, at("gs://bucket/talk.mp3", "audio/mpeg"), image(b"%PDF", "application/pdf"))
     (reply,) = replies(GEMINI, question("look", *parts))
 
     assert model_server.requests[0].media == ["image/png", "audio/mpeg", "application/pdf"]

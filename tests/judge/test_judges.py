@@ -279,7 +279,7 @@ PROBLEMS: dict[str, tuple[str, Scripted, str, str]] = {
     ),
     "wrong key": (GEMINI, failing(400, reason="API_KEY_INVALID"), "no access to", "set GEMINI_API_KEY"),
     "no access": (LOCAL, failing(403), "no access to", "set OPENAI_API_KEY"),
-    "wrong settings": (GEMINI, failing(400, "thinking is not supported"), "refused by", "thinking"),
+    "refused": (GEMINI, failing(400, "thinking is not supported"), "refused by", "thinking"),
 }
 
 

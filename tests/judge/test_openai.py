@@ -233,9 +233,16 @@ def test_answer_as_a_list_of_pieces(model_server: ModelServer) -> None:
     assert (reply.text, reply.usage) == ("yes", Usage())
 
 
-@pytest.mark.parametrize("text", ["", "half an ans"])
-def test_cut_off_answer_is_marked(model_server: ModelServer, text: str) -> None:
-    model_server.answers(cut_off(text))
+CUT_OFF: dict[str, tuple[Answer, str]] = {
+    "without a word": (cut_off(""), ""),
+    "half": (cut_off("half an ans"), "half an ans"),
+    "all thoughts": (failing(400, "max_tokens or model output limit was reached"), ""),
+}
+
+
+@pytest.mark.parametrize(("answer", "text"), CUT_OFF.values(), ids=CUT_OFF)
+def test_cut_off_answer_is_marked(model_server: ModelServer, answer: Answer, text: str) -> None:
+    model_server.answers(answer)
     (reply,) = replies(LOCAL, question())
     assert (reply.text, reply.is_cut_off) == (text, True)
 
@@ -256,6 +263,8 @@ FAILURES: dict[str, tuple[Answer, Failure, str]] = {
     "gateway": (failing(504, "late"), Failure.TIMEOUT, "504"),
     "slow": (slow(5), Failure.TIMEOUT, "no answer within 0.3 s"),
     "no JSON": (malformed(), Failure.SERVER, "JSON"),
+    "page with status 200": (Answer(raw=b"<html>log in"), Failure.SERVER, "<html>log in"),
+    "error with status 200": (Answer.document({"error": {"message": "down"}}), Failure.SERVER, "down"),
     "page of a proxy": (Answer(status=502, raw=b"<html>" + b"x" * 9999), Failure.SERVER, "502"),
     "blocked": (blocked(), Failure.BLOCKED, "content_filter"),
     "prompt blocked": (failing(400, "filtered", reason="content_filter"), Failure.BLOCKED, "filtered"),
