@@ -134,6 +134,7 @@ def as_result(given: Any, metric: ConfiguredMetric, turns: int) -> EvaluationRes
         overall_rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
         reason=given.reason if isinstance(given, EvaluationResult) else None,
         judge=given.judge if isinstance(given, EvaluationResult) else None,
+        warnings=given.warnings if isinstance(given, EvaluationResult) else [],
         details=getattr(given, "details", None),
     )
     decided = result.overall_eval_status in (EvalStatus.PASSED, EvalStatus.FAILED)
@@ -228,6 +229,7 @@ def _record(metric: ConfiguredMetric, result: EvaluationResult) -> MetricResult:
         rubric_scores=result.overall_rubric_scores,
         details=None if len(rows) == 1 and not metric.gates else _known(result.details),
         reason=reason,
+        warnings=result.warnings,
         judge=result.judge,
     )
 
