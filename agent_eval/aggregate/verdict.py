@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_eval.aggregate.cross_run import gating_metric, informational_metric
-from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
+from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome, sum_by_model
 from agent_eval.aggregate.statistics import pass_at_k, pass_hat_k, wilson_interval
 from agent_eval.schema.config import INFORMATIONAL_METRICS, EvalConfig
-from agent_eval.schema.result import CaseResult, RunScore, RunSummary, Totals
+from agent_eval.schema.result import (
+    CaseResult,
+    JudgeTotals,
+    JudgeUsage,
+    RunScore,
+    RunSummary,
+    TokenPrices,
+    Totals,
+)
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -136,9 +144,24 @@ def _run_scores(metrics: tuple[MetricOutcome, ...]) -> dict[str, RunScore]:
     return {metric.name: RunScore(score=metric.score, status=metric.status) for metric in metrics}
 
 
-def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, output_tokens: int) -> Totals:
-    """Counts over cases."""
+def totals(
+    cases: Sequence[CaseResult],
+    outcomes: Sequence[RunOutcome],
+    seconds: float,
+    prices: Mapping[str, TokenPrices] | None = None,
+) -> Totals:
+    """Counts over the cases of a result and the outcomes of their runs.
+
+    Args:
+        cases: the results of the cases.
+        outcomes: of all their runs.
+        seconds: what the evaluation took.
+        prices: of judge models, by name.
+    """
     verdicts = [case.verdict for case in cases]
+    input_tokens = sum(outcome.input_tokens for outcome in outcomes)
+    output_tokens = sum(outcome.output_tokens for outcome in outcomes)
+    judges = sum_by_model(usage for outcome in outcomes for usage in outcome.judges)
     return Totals(
         cases=len(cases),
         passed=verdicts.count(EvalStatus.PASSED),
@@ -150,4 +173,10 @@ def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, outpu
         saved_runs=sum(case.saved for case in cases),
         duration_seconds=round(seconds, 3),
         tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
+        judges=[_priced(usage, (prices or {}).get(usage.model)) for usage in judges],
     )
+
+
+def _priced(usage: JudgeUsage, prices: TokenPrices | None) -> JudgeTotals:
+    cost = prices and prices.cost(usage.input_tokens, usage.output_tokens)
+    return JudgeTotals(**dict(usage), cost=cost)

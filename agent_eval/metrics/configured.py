@@ -68,6 +68,14 @@ class ConfiguredMetric:
         return self.eval_metric.metric_name
 
     @property
+    def judge_model(self) -> str | None:
+        """The model that is asked, if one is."""
+        criterion = self.eval_metric.criterion
+        if self.needs_judge and isinstance(criterion, JudgeCriterion):
+            return criterion.judge_model_options.judge_model
+        return None
+
+    @property
     def gates(self) -> bool:
         """Whether the metric has a threshold and so a part in the verdict."""
         return self.eval_metric.criterion is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
@@ -46,8 +46,9 @@ class RubricScore(Value):
 
 
 class JudgeUsage(Value):
-    """What a judge was asked, and what it cost."""
+    """What a judge was asked, and what it took."""
 
+    model: str = ""
     requests: int = 0
     """Sent to the model."""
     cached: int = 0
@@ -57,6 +58,7 @@ class JudgeUsage(Value):
 
     def __add__(self, other: JudgeUsage) -> JudgeUsage:
         return JudgeUsage(
+            model=self.model or other.model,
             requests=self.requests + other.requests,
             cached=self.cached + other.cached,
             input_tokens=self.input_tokens + other.input_tokens,
@@ -297,6 +299,27 @@ class Provenance(Value):
     packages: dict[str, str]
 
 
+class TokenPrices(Value):
+    """What a model's tokens cost."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    input_price: float = Field(ge=0, allow_inf_nan=False)
+    """Of a million tokens."""
+    output_price: float = Field(ge=0, allow_inf_nan=False)
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Of so many tokens."""
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000
+
+
+class JudgeTotals(JudgeUsage):
+    """What one judge model was asked for a whole result."""
+
+    cost: RareRate = None
+    """In the currency of the prices that the project gives; None where it gives none."""
+
+
 class Totals(Value):
     """Counts over the cases of one result."""
 
@@ -310,6 +333,7 @@ class Totals(Value):
     saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
+    judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
 
 
 class EvalResult(Value):

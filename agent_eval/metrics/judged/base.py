@@ -86,6 +86,11 @@ class JudgedEvaluator(Evaluator):
             criterion = self.criterion_type.model_validate(criterion.model_dump())
         self._criterion = criterion
 
+    @property
+    def options(self) -> JudgeModelOptions:
+        """Which judge is asked, and how often."""
+        return self._judge.options
+
     @abstractmethod
     def turns(self, run: RunContext) -> list[Turn]:
         """What is to be asked about each turn. Nothing is sent."""
