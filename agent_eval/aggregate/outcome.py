@@ -19,6 +19,7 @@ class MetricOutcome:
     threshold: float | None
     turn_scores: tuple[float, ...]
     reason: str | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def gates(self) -> bool:
@@ -94,6 +95,7 @@ def _metric_outcome(metric: MetricResult) -> MetricOutcome:
         metric.threshold,
         tuple(turn.score for turn in turns if turn.score is not None),
         metric.reason,
+        tuple(metric.warnings),
     )
 
 

@@ -306,7 +306,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
-                        "needs_judge": metric.build is None,
+                        "needs_judge": metric.needs_judge,
                     }
                     for metric in planned.metrics
                 ],

@@ -17,6 +17,7 @@ SCHEMA_VERSION = 1
 
 RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
 RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
+RareTexts = Annotated[list[str], Field(exclude_if=operator.not_)]
 """What few cases have; written where there is something to say."""
 
 
@@ -88,6 +89,8 @@ class MetricResult(Value):
     """Parts of the score; of an informational metric over one turn, those are the turn's alone."""
     reason: str | None = None
     """Why there is no score."""
+    warnings: RareTexts = []
+    """What to know of the score, whatever it is."""
     error: ErrorInfo | None = None
     """The exception behind `reason`, if there was one."""
     judge: JudgeUsage | None = None
@@ -207,6 +210,8 @@ class CaseMetric(Value):
     per_run: list[float | None] = []
     """Overall score of each run, in run order; None where there is none."""
     reason: str | None = None
+    warnings: RareTexts = []
+    """Those of its runs, each once."""
     causes: list[str] = []
 
     @model_serializer(mode="wrap")
@@ -226,7 +231,7 @@ class CaseResult(Value):
     sha256: str
     """Of the case as JSON, so that a changed case is noticed when results are compared."""
     verdict: EvalStatus
-    reasons: Annotated[list[str], Field(exclude_if=operator.not_)] = []
+    reasons: RareTexts = []
     """What besides the metrics kept the case from passing."""
     flaky: bool
     """Some runs passed, and some failed or crashed."""
