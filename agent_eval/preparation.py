@@ -243,6 +243,12 @@ def _check(
         if name not in config.config.criteria
     ]
     problems += _pattern_problems(cases, str(loaded.path))
+    problems += [
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
+        for metric in metrics
+        for case in cases
+        for told in metric.case_problems(case)
+    ]
     if problems:
         raise InputError(*problems)
 
