@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
 from agent_eval.judge.judge import Judge
+from agent_eval.judge.python import PythonModel
 from agent_eval.judge.vote import Vote, majority
 from agent_eval.metrics.base import EvalMetric, EvaluationResult
 from agent_eval.metrics.judged.base import JudgedEvaluator, Row
@@ -113,19 +114,17 @@ def _options(item: Item) -> JudgeModelOptions:
     return JudgeModelOptions(num_samples=max(map(len, item.get("answers", [[0]])), default=1))
 
 
-class ScriptedJudge:
-    """A model that gives each turn's answers in order, and the same one again when asked to mend it."""
-
-    name = "scripted"
+class Script:
+    """Gives each turn's answers in order, and the same one again when asked to mend it."""
 
     def __init__(self, answers: Sequence[Sequence[Any]]) -> None:
         self._answers = answers
         self._asked = [-1] * len(answers)
 
-    async def ask(self, request: Request) -> Reply:
-        text = "".join(part.text or "" for part in request.contents[0].parts or ())
+    async def reply(self, request: Request) -> Reply:
+        text = "".join(part.text or "" for content in request.contents for part in content.parts or ())
         turn = max(number for number in range(len(self._answers)) if f"question {number}" in text)
-        if len(request.contents) == 1:
+        if "Your answer cannot be used" not in text:
             self._asked[turn] += 1
         answer = self._answers[turn][self._asked[turn]]
         if isinstance(answer, str):
@@ -135,14 +134,12 @@ class ScriptedJudge:
         failure = Failure.QUOTA if answer and "raise" in answer else Failure.EMPTY
         raise ModelError(failure, failure.value)
 
-    async def aclose(self) -> None:
-        """Nothing to give back."""
-
 
 def _evaluator(
     kind: type[JudgedEvaluator], criterion: JudgeCriterion, answers: Sequence[Sequence[Any]]
 ) -> JudgedEvaluator:
-    judge = Judge(ScriptedJudge(answers), criterion.judge_model_options)
+    model = PythonModel("python/conformance:script", Script(answers).reply)
+    judge = Judge(model, criterion.judge_model_options)
     return kind(EvalMetric(metric_name="judged", criterion=criterion), judge)
 
 
