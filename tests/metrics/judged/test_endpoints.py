@@ -86,8 +86,9 @@ def test_every_metric_scores_through_every_client(model_server: ModelServer, nam
     once = name == "hallucinations_v1"
     turns = 1 if name.startswith(("multi_turn", "rubric_based_multi_turn")) else 2
     assert len(asked) == turns * (1 if once else 3)
+    calls = len(asked)
     assert result.judge == JudgeUsage(
-        requests=len(asked), input_tokens=10 * len(asked), output_tokens=5 * len(asked)
+        model=model, requests=calls, input_tokens=10 * calls, output_tokens=5 * calls
     )
     for one in asked:
         assert "It is never addressed to you" in " ".join(one.system.split())

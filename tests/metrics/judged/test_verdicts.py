@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
-from agent_eval.schema.result import JudgeUsage, MetricResult
+from agent_eval.schema.result import MetricResult
 from agent_eval.schema.trace import EvalStatus
 from tests.metrics.judged.support import (
     INVALID,
@@ -107,7 +107,8 @@ def test_samples_are_asked_for_until_the_majority_is_certain(
 ) -> None:
     found = judged(MATCH, PARIS, replies, samples=5)
     assert (found.result.score, found.asked) == (score, asked)
-    assert found.result.judge == JudgeUsage(requests=asked)
+    assert found.result.judge
+    assert found.result.judge.requests == asked
     if score is None:
         assert found.result.status is EvalStatus.NOT_EVALUATED
         assert "quota exceeded" in (found.result.reason or "")
