@@ -58,6 +58,8 @@ class ConfiguredMetric:
     needs_reference: bool = False
     needs_judge: bool = False
     """A model has to be asked, by the criterion's `judge_model_options`."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the criterion, whatever the case."""
     case_problems: Callable[[EvalCase], Iterable[str]] = _no_problems
     """What keeps a case from being scored, as far as it can be told before it runs."""
     interval: Interval | None = None
@@ -175,6 +177,7 @@ def _known(name: str, criterion: BaseCriterion, metric: Metric, judges: Judges |
         build,
         metric.needs_reference,
         needs_judge,
+        tuple(evaluator.criterion_problems(typed)),
         partial(evaluator.case_problems, typed),
         metric.info.metric_value_info.interval,
     )
