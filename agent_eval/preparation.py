@@ -329,6 +329,9 @@ def _check(
     ]
     problems += _pattern_problems(cases, str(loaded.path))
     problems += [
+        Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
+    ]
+    problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics
         for case in cases
