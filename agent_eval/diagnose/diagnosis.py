@@ -147,8 +147,8 @@ class Diagnosis:
         from agent_eval.diagnose.across import moving_score, rubric_everywhere
 
         causes = self._causes(case, metric.metric_name, metric.status.value)
-        if not causes and case.crashed:
-            return crashes
+        if not causes:
+            return crashes or _of_reason(metric)
         whole = [
             cause
             for (name, rubric_id), verdicts in self._rubrics.items()
@@ -181,10 +181,27 @@ class Diagnosis:
         ]
 
 
+def _of_reason(metric: CaseMetric) -> list[Cause]:
+    """All that there is where no record has the metric."""
+    from agent_eval.diagnose.unscored import NO_VERDICT
+    from agent_eval.diagnose.wording import MAX_SENTENCE, cut
+
+    if not metric.reason:
+        return []
+    return [
+        Cause(
+            code=NO_VERDICT,
+            seen=cut(f"there is no score: {metric.reason}", MAX_SENTENCE),
+            change="see whether the result is of the config that you think of",
+        )
+    ]
+
+
 def _explained(run: Run, evidence: Evidence) -> list[_Found]:
     """What the rules find in one run, most likely first."""
     from agent_eval.diagnose.base import Level
     from agent_eval.diagnose.catalogue import rules_for
+    from agent_eval.diagnose.wording import MAX_SENTENCE, cut
 
     found: dict[_Key, list[Clue]] = {}
     for rule in rules_for(evidence.kind):
@@ -197,7 +214,10 @@ def _explained(run: Run, evidence: Evidence) -> list[_Found]:
         if best is Level.REST or any(clue.level is not Level.REST for clue in clues)
     }
     ranked = sorted(kept.items(), key=lambda item: (min(c.level for c in item[1]), -len(item[1]), item[0]))
-    return [_Found(key, _in_turns(clues, run), clues[0].change) for key, clues in ranked]
+    return [
+        _Found(key, cut(_in_turns(clues, run), MAX_SENTENCE), cut(clues[0].change, MAX_SENTENCE))
+        for key, clues in ranked
+    ]
 
 
 def _in_turns(clues: list[Clue], run: Run) -> str:

@@ -231,6 +231,8 @@ def below_threshold(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+NO_VERDICT = "AE505"
+
 UNSCORED = frozenset({Kind.UNSCORED})
 
 RULES = (
@@ -238,7 +240,7 @@ RULES = (
     Rule("AE502", "unset-threshold", UNSCORED, unset_threshold),
     Rule("AE503", "metric-timeout", UNSCORED, metric_timeout),
     Rule("AE504", "no-result", UNSCORED, no_result),
-    Rule("AE505", "says-nothing", UNSCORED, says_nothing),
+    Rule(NO_VERDICT, "says-nothing", UNSCORED, says_nothing),
     Rule("AE506", "no-expected-turns", UNSCORED, no_expected_turns),
     Rule("AE507", "turn-count", UNSCORED, turn_count),
     Rule("AE508", "nothing-to-judge", UNSCORED, nothing_to_judge),

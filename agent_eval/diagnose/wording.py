@@ -6,16 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent_eval import serde
+from agent_eval.printable import printable
 from agent_eval.schema.trace import FunctionCall
 
 MAX_VALUE = 60
 MAX_TEXT = 160
 MAX_LISTED = 3
+MAX_SENTENCE = 600
+"""Whatever names and texts are in it."""
 
 
 def cut(text: str, most: int) -> str:
-    """A text on one line, of so many characters at most."""
-    text = " ".join(text.split())
+    """A text on one line, of so many characters at most, and safe to print."""
+    text = printable(" ".join(text[: 4 * most + 1000].split()))
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
