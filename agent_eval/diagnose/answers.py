@@ -111,6 +111,8 @@ def asks_back(evidence: Evidence) -> Iterator[Clue]:
         given, wanted = (text.strip()[-_END:] for text in (turn.answer, turn.expected_answer))
         if not _QUESTION.search(given) or _QUESTION.search(wanted) or _OFFER.search(given):
             continue
+        if 2 * overlap(turn.answer, turn.expected_answer) >= len(words(turn.expected_answer)):
+            continue  # it answered, and then asked
         question = re.split(r"(?<=[.!。])\s+", given)[-1]
         yield Clue(
             f"the agent asked back instead of answering: {quoted(question, 100)}",
@@ -122,10 +124,10 @@ def asks_back(evidence: Evidence) -> Iterator[Clue]:
 
 
 _DECLINE = re.compile(
-    r"\b(?:I(?:'m| am|’m) (?:sorry|unable|not able)|I (?:can(?:not|'t|’t)|could(?: not|n't|n’t)|do(?: "
-    r"not|n't|n’t) (?:have (?:access|information|the ability|a tool)|know))|unfortunately,? "
-    r"I|apologi[sz]e|unable to (?:help|assist|find|access|process)|leider kann ich|lo siento|je ne peux "
-    "pas)\b",
+    r"\b(?:I(?:'m| am|’m) (?:sorry|unable|not able)|unfortunately,? I|apologi[sz]e"
+    r"|I (?:can(?:not|'t|’t)|could(?: not|n't|n’t))"
+    r"|I do(?: not|n't|n’t) (?:know|have (?:access|information|the ability|a tool))"
+    r"|unable to (?:help|assist|find|access|process)|leider kann ich|lo siento|je ne peux pas)\b",
     re.IGNORECASE,
 )
 
@@ -200,9 +202,9 @@ def _differing(turn: Turn) -> tuple[list[str], list[str]]:
 
 def _is_stale(gone: list[str], said: list[str], grounds: Grounds) -> bool:
     """Whether tools return what is said, and nothing of what is expected in its place."""
-    return bool(gone and said and all(_is_grounded(fact, grounds) for fact in said)) and not any(
-        _is_grounded(fact, grounds) for fact in gone
-    )
+    if not gone or not said or any(grounds.states(fact) for fact in gone):
+        return False
+    return all(_is_grounded(fact, grounds) for fact in said)
 
 
 def says_less(evidence: Evidence) -> Iterator[Clue]:

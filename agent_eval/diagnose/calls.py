@@ -200,7 +200,7 @@ def missing_calls(evidence: Evidence) -> Iterator[Clue]:
         missing = _others(diff.missing)
         if not missing or not diff.turn.calls:
             continue
-        alone = not (diff.extra or diff.altered or diff.renamed or diff.moved)
+        alone = not (diff.extra or diff.altered or diff.renamed or diff.moved or _failures(diff.turn))
         yield Clue(
             f"{calls(missing)} {'was' if len(missing) == 1 else 'were'} expected and not called; "
             f"the agent called {calls(diff.turn.calls)}",
@@ -353,17 +353,23 @@ def failure_in(response: FunctionResponse) -> Any:
     return None
 
 
+def _failures(turn: Turn) -> list[tuple[str, Any]]:
+    """The tools that failed in a turn, and how; none where the case foresees a failure."""
+    data = turn.expected.intermediate_data if turn.expected else None
+    if any(failure_in(response) is not None for response in (data.tool_responses if data else ())):
+        return []
+    return [
+        (response.name or "a tool", failure)
+        for response in turn.responses
+        if (failure := failure_in(response)) is not None
+    ]
+
+
 def tool_failed(evidence: Evidence) -> Iterator[Clue]:
     """A tool that answered with an error."""
     for turn in evidence.failed_turns:
-        data = turn.expected.intermediate_data if turn.expected else None
-        foreseen = any(failure_in(response) is not None for response in (data.tool_responses if data else ()))
-        failed = [
-            (response.name or "a tool", failure)
-            for response in turn.responses
-            if (failure := failure_in(response)) is not None
-        ]
-        if not failed or foreseen:
+        failed = _failures(turn)
+        if not failed:
             continue
         told = [f"`{name}` answered with an error: {value(failure, 100)}" for name, failure in failed]
         yield Clue(

@@ -25,6 +25,10 @@ class Grounds:
         self._numbers |= {float(length) for output in outputs for length in _lengths(output)}
         self._reckoned = _reckoned(self._numbers)
 
+    def states(self, fact: str) -> bool:
+        """Whether a number or a name stands there as it is, without reckoning."""
+        return fact.casefold() in self._text or bool(readings(fact) & self._numbers)
+
     def has_name(self, name: str) -> bool:
         """Whether a name stands there."""
         return name.casefold() in self._text

@@ -107,7 +107,7 @@ def negations(text: str) -> int:
     return sum(word in _NEGATIONS for word in words(text)) + len(_NOT_SHORT.findall(text))
 
 
-_NUMBER = re.compile(r"(?<![^\W\d])(?<![^\W\d]-)\d+(?:[.,'’:/\-]\d+)*(?![^\W_])")
+_NUMBER = re.compile(r"(?<!\w)(?<![^\W\d]-)\d+(?:[.,'’:/\-]\d+)*(?![^\W_])")
 _LIST_NUMBER = re.compile(r"^\s*\d+[.)](?=\s)", re.MULTILINE)
 
 
