@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cli_support import Project
+from tests.model_server import NEUTRAL, ModelServer, serving
 
 settings.register_profile("exact", derandomize=True, deadline=None, database=None)
 settings.load_profile("exact")
@@ -34,3 +35,14 @@ def own_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
             del sys.modules[name]
     os.environ.clear()
     os.environ.update(variables)
+
+
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """Model endpoints of this machine, and nothing in the environment that leads clients elsewhere."""
+    for name in NEUTRAL:
+        monkeypatch.delenv(name, raising=False)
+    with serving() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from agent_eval.judge.redaction import redacted
 from agent_eval.schema.trace import Content
 
 
@@ -18,7 +19,7 @@ class Request:
     """One question to a model."""
 
     contents: tuple[Content, ...]
-    """The conversation so far, oldest first; roles are `user` and `model`."""
+    """The conversation so far, oldest first; roles are `user` and `model`, parts are texts and media."""
     system: str | None = None
     """The system instruction."""
     schema: Mapping[str, Any] | None = None
@@ -79,7 +80,7 @@ class ModelError(Exception):
     """A model gave no usable reply. The message holds no secret."""
 
     def __init__(self, failure: Failure, message: str, usage: Usage = Usage()) -> None:
-        super().__init__(message)
+        super().__init__(redacted(message))
         self.failure = failure
         self.usage = usage
         """What the attempt cost all the same."""
@@ -91,12 +92,21 @@ class Model(Protocol):
     name: str
     """As configured, `openai/...` and the like included."""
 
+    @property
+    def endpoint(self) -> str | None:
+        """Where it is served, without credentials; None in this process, where calls cost nothing."""
+        ...
+
     async def ask(self, request: Request) -> Reply:
         """One reply.
 
         Raises:
             ModelError: none came, and why.
         """
+        ...
+
+    async def siblings(self) -> list[str]:
+        """Names of the models at the same endpoint, as one would configure them; may raise anything."""
         ...
 
     async def aclose(self) -> None:
