@@ -33,7 +33,6 @@ from agent_eval.schema.result import (
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -123,10 +122,8 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
             raise InputError(problem) from None
 
         def played(spec: RunSpec) -> Awaitable[Played]:
-            def player() -> StaticPlayer:
-                return StaticPlayer(spec.case.conversation or [])
-
-            return play(spec, evaluation.agents[spec.agent], player)
+            players = opened[spec.set_index].planned.players
+            return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
 
         def scored(run: Played) -> Awaitable[RunRecord]:
             return score(run, opened[run.spec.set_index].planned.scorer)
@@ -161,6 +158,7 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
         finally:
             for planned in evaluation.sets:
                 await planned.scorer.aclose()
+            await evaluation.judges.aclose()
     stop = _stop(breaker, failed)
     origin = provenance(options.command, options.seed)
     return [_finish(one, evaluation.agents, origin, stop).near(home) for one in opened]
@@ -233,12 +231,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
         provenance=origin,
-        totals=verdict.totals(
-            cases,
-            clock.monotonic() - one.started,
-            sum(outcome.input_tokens for outcome in outcomes),
-            sum(outcome.output_tokens for outcome in outcomes),
-        ),
+        totals=verdict.totals(cases, clock.monotonic() - one.started, outcomes),
         stopped=stop.reason if stop else None,
         cases=cases,
     )

@@ -70,7 +70,7 @@ def _invocation(
     final: Event | None = None
     for index, event in enumerate(events):
         if _by_user(event):
-            if event.content is not None and not _only_tool_responses(event):
+            if event.content is not None and not only_tool_responses(event):
                 question, asked_at = event.content, event.timestamp
         elif not (event.partial and _whole_follows(event, events[index + 1 :])):
             if _ends_answer(event) and (final is None or not _has_text(final) or _has_text(event)):

@@ -75,6 +75,23 @@ async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
     return wanted
 
 
+async def _root_agent(client: httpx.AsyncClient, app_name: str) -> str:
+    """The name of an app's root agent; the app's where the server does not tell."""
+    apps: Any = None
+    with contextlib.suppress(ServerError):
+        apps = _document(await _send(client, "GET", "/list-apps?detailed=true"))
+    for app in apps.get("apps", ()) if isinstance(apps, dict) else ():
+        if isinstance(app, dict) and app.get("name") == app_name and app.get("rootAgentName"):
+            return str(app["rootAgentName"])
+    return app_name
+
+
+def _document_of(event: Event, root: str) -> dict[str, Any]:
+    """An earlier event for the server, which refuses those that say more than what was said."""
+    document = event.model_dump(mode="json", exclude_defaults=True, by_alias=False)
+    return document | {"author": event.author or root}
+
+
 class HttpSession:
     """One conversation with a served agent."""
 
@@ -92,10 +109,27 @@ class HttpSession:
         return self._state
 
     async def create(self) -> None:
-        """Makes the session on the server, empty but for its state."""
+        """Makes the session on the server, with its state and the events that it begins with.
+
+        Raises:
+            ServerError: the server does not give one, or one without these events.
+        """
         with contextlib.suppress(ServerError):
             await _send(self._client, "DELETE", self._path)
-        await _send(self._client, "POST", self._path, serde.to_json(self._request.state))
+        if not self._request.events:
+            await _send(self._client, "POST", self._path, serde.to_json(self._request.state))
+            return
+        root = await _root_agent(self._client, self._app_name)
+        body = {
+            "session_id": self._request.session_id,
+            "state": self._request.state,
+            "events": [_document_of(event, root) for event in self._request.events],
+        }
+        path = self._path.rpartition("/")[0]
+        session = _document(await _send(self._client, "POST", path, serde.to_json(body)))
+        taken = session.get("events") if isinstance(session, dict) else None
+        if len(taken or ()) != len(self._request.events):
+            raise ServerError("the server did not take the events of `session_input`; it may be too old for that")
 
     async def send(self, turn: Turn) -> None:
         """Runs one turn.

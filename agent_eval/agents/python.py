@@ -51,14 +51,15 @@ class Session:
         self.random = Random(request.seed)
         """Draws the same numbers again under the same `--seed`."""
         self._mocks = MockedTools(request.tools.mocks)
+        self._earlier = request.history
         self._turns: list[Turn] = []
         self._add: Callable[[Event], None] = _unheard
         self._turn: Turn | None = None
 
     @property
     def history(self) -> list[Invocation]:
-        """Earlier turns of this run."""
-        return [turn.invocation() for turn in self._turns]
+        """Earlier turns of the session: those it began with, then those of this run."""
+        return [*self._earlier, *(turn.invocation() for turn in self._turns)]
 
     @contextmanager
     def taking(self, turn: Turn, add: Callable[[Event], None]) -> Iterator[None]:

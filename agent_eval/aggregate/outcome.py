@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_eval.schema.result import MetricResult, RunError, RunRecord, RunStatus
+from agent_eval.schema.result import (
+    MetricResult,
+    RunError,
+    RunRecord,
+    RunStatus,
+    SimulatorUsage,
+    StoppedBy,
+)
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -43,6 +50,8 @@ class RunOutcome:
     input_tokens: int
     output_tokens: int
     retries: int = 0
+    stopped_by: StoppedBy | None = None
+    simulator: SimulatorUsage | None = None
 
     @property
     def is_crashed(self) -> bool:
@@ -82,6 +91,8 @@ def outcome_of(record: RunRecord) -> RunOutcome:
         input_tokens=_sum_over_turns(tokens, "input_tokens"),
         output_tokens=_sum_over_turns(tokens, "output_tokens"),
         retries=len(record.failed_attempts),
+        stopped_by=record.stopped_by,
+        simulator=record.simulator,
     )
 
 

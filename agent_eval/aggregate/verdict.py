@@ -10,7 +10,7 @@ from agent_eval.aggregate.cross_run import gating_metric, informational_metric
 from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
 from agent_eval.aggregate.statistics import pass_at_k, pass_hat_k, wilson_interval
 from agent_eval.schema.config import INFORMATIONAL_METRICS, EvalConfig
-from agent_eval.schema.result import CaseResult, RunScore, RunSummary, Totals
+from agent_eval.schema.result import CaseResult, RunScore, RunSummary, SimulatorUsage, Totals
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -126,6 +126,7 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         error=run.error,
         seconds=run.seconds,
         retries=run.retries,
+        stopped_by=run.stopped_by,
         metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )
 
@@ -136,9 +137,12 @@ def _run_scores(metrics: tuple[MetricOutcome, ...]) -> dict[str, RunScore]:
     return {metric.name: RunScore(score=metric.score, status=metric.status) for metric in metrics}
 
 
-def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, output_tokens: int) -> Totals:
-    """Counts over cases."""
+def totals(cases: Sequence[CaseResult], seconds: float, outcomes: Sequence[RunOutcome]) -> Totals:
+    """Counts over cases and their runs."""
     verdicts = [case.verdict for case in cases]
+    input_tokens = sum(run.input_tokens for run in outcomes)
+    output_tokens = sum(run.output_tokens for run in outcomes)
+    simulated = [run.simulator for run in outcomes if run.simulator]
     return Totals(
         cases=len(cases),
         passed=verdicts.count(EvalStatus.PASSED),
@@ -150,4 +154,5 @@ def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, outpu
         saved_runs=sum(case.saved for case in cases),
         duration_seconds=round(seconds, 3),
         tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
+        simulator=sum(simulated, SimulatorUsage()) if simulated else None,
     )

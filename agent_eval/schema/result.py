@@ -63,6 +63,42 @@ class JudgeUsage(Value):
         )
 
 
+class StoppedBy(StrEnum):
+    """What ended a conversation with a simulated user."""
+
+    STOP_SIGNAL = "stop_signal"
+    """The user said that it was over."""
+    TURN_LIMIT = "turn_limit"
+    """`max_allowed_invocations`, before the user said so."""
+    NO_TURN_FITS = "no_turn_fits"
+    """A scripted user has no turn left that fits the agent's last answer."""
+    TIME_LIMIT = "time_limit"
+    """`--timeout`: the run crashed."""
+    ERROR = "error"
+    """The run crashed, by the agent or by the simulated user."""
+
+
+class SimulatorUsage(Value):
+    """What a simulated user cost, apart from the agent."""
+
+    requests: int = 0
+    """Sent to the model."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: SimulatorUsage) -> SimulatorUsage:
+        return SimulatorUsage(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+RareEnd = Annotated[StoppedBy | None, Field(exclude_if=lambda end: end is None)]
+RareUsage = Annotated[SimulatorUsage | None, Field(exclude_if=lambda usage: usage is None)]
+"""What only runs with a simulated user have."""
+
+
 class InvocationScore(Value):
     """One metric's value for one turn."""
 
@@ -145,8 +181,14 @@ class RunRecord(Value):
     failed_attempts: list[FailedAttempt] = []
     """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
+    context: list[Invocation] = []
+    """Turns before those that count: the events that the session began with, and `context_turns`."""
     invocations: list[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
+    stopped_by: StoppedBy | None = None
+    """What ended the conversation; None unless a user was simulated."""
+    simulator: SimulatorUsage | None = None
+    """What the simulated user cost, failed attempts included; None where no model plays it."""
     expected: list[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
     metrics: list[MetricResult] = []
@@ -183,6 +225,7 @@ class RunSummary:
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
     retries: RareCount = 0
     """How often the run crashed and was tried again."""
+    stopped_by: RareEnd = None
 
 
 Interval95 = tuple[float, float]
@@ -305,6 +348,9 @@ class Totals(Value):
     saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
+    """Of the agent."""
+    simulator: RareUsage = None
+    """What simulated users cost."""
 
 
 class EvalResult(Value):
