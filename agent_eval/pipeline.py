@@ -104,9 +104,18 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
     """Makes all runs in one pool and writes the results, one for each eval set.
 
     Raises:
-        InputError: the folder for results cannot be used; nothing was run.
+        InputError: a judge or the folder for results cannot be used; nothing was run.
         OSError: results cannot be written; the journal keeps what was written before.
     """
+    try:
+        if evaluation.options.judges.preflight and (problems := await evaluation.judges.preflight()):
+            raise InputError(*problems)
+        return await _evaluate(evaluation, progress or Silent())
+    finally:
+        await evaluation.judges.aclose()
+
+
+async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished]:
     options = evaluation.options
     home = Path.cwd()  # agents may change the folder
     folder = home / (options.output or DEFAULT_FOLDER)
@@ -153,15 +162,14 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
                 keep,
                 parallelism=options.parallelism,
                 one_by_one=options.fail_fast or options.stop_when_decided,
-                progress=progress or Silent(),
+                progress=progress,
             )
         finally:
             for planned in evaluation.sets:
                 await planned.scorer.aclose()
-            await evaluation.judges.aclose()
     stop = _stop(breaker, failed)
     origin = provenance(options.command, options.seed)
-    return [_finish(one, evaluation.agents, origin, stop).near(home) for one in opened]
+    return [_finish(one, evaluation, origin, stop).near(home) for one in opened]
 
 
 def _breaker(options: Options) -> CircuitBreaker:
@@ -199,7 +207,7 @@ def _open_set(planned: PlannedSet, folder: Path, stack: ExitStack) -> _OpenSet:
     )
 
 
-def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: Stop | None) -> Finished:
+def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Stop | None) -> Finished:
     """The verdicts and the summary file of a finished eval set."""
     planned, journal = one.planned, one.journal.path
     result_id = journal.name.removesuffix(SUFFIX)
@@ -214,7 +222,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
         eval_set=EvalSetRef(
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
-        agent=_agent_ref(planned, agents),
+        agent=_agent_ref(planned, evaluation.agents),
         config=ConfigRef(
             path=str(planned.config.path) if planned.config.path else None,
             sha256=planned.config.sha256,
@@ -231,7 +239,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
         provenance=origin,
-        totals=verdict.totals(cases, clock.monotonic() - one.started, outcomes),
+        totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )

@@ -189,6 +189,6 @@ def _result(
         agent=AgentRef(name=agent, kind="", reference=agent),
         config=runs.config_ref(config),
         provenance=_provenance(),
-        totals=totals(cases, runs.ended - runs.begun, outcomes),
+        totals=totals(cases, outcomes, runs.ended - runs.begun),
         cases=cases,
     )

@@ -72,6 +72,7 @@ def gating_metric(
         interval=wilson_interval(passed, len(scored)),
         per_run=[metric.score if (metric := run.metric(name)) else None for run in runs],
         reason=reason,
+        warnings=list(dict.fromkeys(warning for metric in found for warning in metric.warnings)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import compare, metrics, report, run
+from agent_eval.cli import cache, compare, judge, metrics, report, run
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -38,6 +38,17 @@ for commands in (app, eval_app):
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
+judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)
+judge_app.command("show", epilog=judge.SHOW_EPILOG, context_settings=SETTINGS)(judge.show)
+judge_app.command("check", epilog=judge.CHECK_EPILOG, context_settings=SETTINGS)(judge.check)
+cache_app = typer.Typer(
+    help="The judge cache: answers that need not be asked for again.", no_args_is_help=True
+)
+cache_app.command("stats", context_settings=SETTINGS)(cache.stats)
+cache_app.command("clear", context_settings=SETTINGS)(cache.clear)
+for commands in (app, eval_app):
+    commands.add_typer(judge_app, name="judge")
+    commands.add_typer(cache_app, name="cache")
 app.add_typer(eval_app, name="eval")
 
 

@@ -44,7 +44,7 @@ def _listed() -> list[dict[str, Any]]:
                 need
                 for need, wanted in (
                     ("reference", metric.needs_reference),
-                    ("judge", metric.evaluator is None),
+                    ("judge", metric.needs_judge),
                     ("scenario", metric.needs_scenario),
                 )
                 if wanted

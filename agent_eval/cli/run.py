@@ -20,7 +20,7 @@ from agent_eval.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
-    from agent_eval.preparation import Evaluation
+    from agent_eval.preparation import Evaluation, PlannedSet
     from agent_eval.schema.result import EvalResult
 
 EPILOG = """Examples:
@@ -38,6 +38,8 @@ Option names take hyphens as well: --num-runs is --num_runs."""
 
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
+JUDGES = "Judges"
+"""The part of --help about the models behind judged metrics."""
 
 
 def run(
@@ -134,6 +136,34 @@ def run(
             "--artifacts", help="Folder or gs://bucket for artifacts of ADK agents.", rich_help_panel=AGENT
         ),
     ] = None,
+    judge_parallelism: Annotated[
+        int, typer.Option("--judge_parallelism", min=1, help="Judge calls at once.", rich_help_panel=JUDGES)
+    ] = 16,
+    max_judge_calls: Annotated[
+        int | None,
+        typer.Option(
+            "--max_judge_calls",
+            min=0,
+            help="Judge calls in all; what is left is not evaluated.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = None,
+    judge_cache: Annotated[
+        bool,
+        typer.Option(
+            "--judge_cache/--no_judge_cache",
+            help="Keep answers, and do not ask again what was answered.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = True,
+    preflight: Annotated[
+        bool,
+        typer.Option(
+            "--preflight/--no_preflight",
+            help="Ask each judge model one tiny question before anything runs.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = True,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -152,7 +182,7 @@ def run(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
-        from agent_eval.preparation import Options, plan_evaluation
+        from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
 
         options = Options(
             agent=None if url else named,
@@ -174,6 +204,12 @@ def run(
             env_file=env_file,
             agents=AgentOptions(
                 share=share_agent, record_inner_calls=record_inner_calls, artifacts=artifacts
+            ),
+            judges=JudgeOptions(
+                parallelism=judge_parallelism,
+                max_calls=max_judge_calls,
+                cache=judge_cache,
+                preflight=preflight,
             ),
             dry_run=dry_run,
             output=output,
@@ -224,6 +260,8 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         except OSError as error:  # such as a full disk: what had finished before is in the journals
             out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
             return ExitCode.NOT_EVALUATED
+    for warning in evaluation.judges.warnings:
+        out.note(f"warning: {warning}")
     results = [Stored(one.result, one.summary, one.journal) for one in finished]
     if adk_folders:
         results = with_adk_results(results, evaluation, adk_folders, out)
@@ -263,9 +301,14 @@ def _chosen(evaluation: Evaluation) -> list[str]:
         )
         lines.append(
             f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
-            f"agent {agents} ({planned.agent_why}); config {config}"
+            f"agent {agents} ({planned.agent_why}); config {config}" + _judged_by(planned)
         )
     return lines
+
+
+def _judged_by(planned: PlannedSet) -> str:
+    models = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
+    return f"; judge {', '.join(models)}" if models else ""
 
 
 def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
@@ -306,7 +349,8 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
-                        "needs_judge": metric.build is None,
+                        "needs_judge": metric.needs_judge,
+                        "judge_model": metric.judge_model,
                     }
                     for metric in planned.metrics
                 ],

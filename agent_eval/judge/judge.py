@@ -52,7 +52,7 @@ class Hearing:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._places = asyncio.Semaphore(judge.options.parallelism_limit)
-        self.usage = JudgeUsage()
+        self.usage = JudgeUsage(model=judge.model.name)
         """What was asked so far."""
         self.unseen: set[str] = set()
         """MIME types that the model could not be shown."""

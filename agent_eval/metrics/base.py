@@ -6,7 +6,7 @@ Names, fields and call shapes are ADK's, so that metrics written for it work her
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -85,6 +85,8 @@ class EvaluationResult(BaseModel):
     overall_rubric_scores: list[RubricScore] | None = None
     reason: str | None = None
     """Why it was not evaluated."""
+    warnings: list[str] = []
+    """What to know of the score, whatever it is."""
     judge: JudgeUsage | None = None
     details: dict[str, float | None] | None = None
 
@@ -108,6 +110,11 @@ class Evaluator(ABC):
 
     def __init__(self, eval_metric: EvalMetric) -> None:
         self._eval_metric = eval_metric
+
+    @classmethod
+    def case_problems(cls, criterion: BaseCriterion, case: EvalCase) -> Iterable[str]:
+        """What keeps a case from being scored by the criterion, as far as it can be told before it runs."""
+        return ()
 
     @property
     def threshold(self) -> float:

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from agent_eval.metrics import checks
 from agent_eval.metrics.base import Evaluator
 from agent_eval.metrics.efficiency import EfficiencyEvaluator
+from agent_eval.metrics.judged.base import JudgedEvaluator
+from agent_eval.metrics.judged.conversation import TaskSuccess, ToolUse, TrajectoryQuality
+from agent_eval.metrics.judged.hallucinations import Hallucinations
+from agent_eval.metrics.judged.rubrics import ConversationRubrics, FinalResponseQuality, ToolUseQuality
+from agent_eval.metrics.judged.user_simulator import UserSimulatorQuality
+from agent_eval.metrics.judged.verdicts import FinalResponseMatch, ResponseQuality, Safety
 from agent_eval.metrics.response_match import ResponseMatchEvaluator
 from agent_eval.metrics.trajectory import TrajectoryEvaluator
 from agent_eval.schema.config import (
     INFORMATIONAL_METRICS,
     BaseCriterion,
     Better,
-    HallucinationsCriterion,
     Interval,
-    JudgeCriterion,
     MetricInfo,
     MetricValueInfo,
-    RubricsCriterion,
-    UserSimulatorCriterion,
 )
 
 
@@ -28,20 +30,23 @@ class Metric:
     """A metric: what it says of itself, and what computes it."""
 
     info: MetricInfo
-    evaluator: type[Evaluator] | None
-    """None where a judge is needed."""
+    evaluator: type[Evaluator]
     criterion_type: type[BaseCriterion] = BaseCriterion
     needs_reference: bool = False
     """Compares with the eval case's expected turns."""
     needs_scenario: bool = False
     """Looks at how a scenario was played."""
 
+    @property
+    def needs_judge(self) -> bool:
+        """Whether a model has to be asked."""
+        return issubclass(self.evaluator, JudgedEvaluator)
+
 
 def _metric(
     name: str,
     description: str,
-    evaluator: type[Evaluator] | None = None,
-    criterion: type[BaseCriterion] | None = None,
+    evaluator: type[Evaluator],
     *,
     best: float | None = 1.0,
     worst: float = 0.0,
@@ -60,8 +65,7 @@ def _metric(
         requires_threshold=name not in INFORMATIONAL_METRICS,
         better=Better.LOWER if lower else Better.HIGHER,
     )
-    criterion = criterion or (evaluator or Evaluator).criterion_type
-    return Metric(info, evaluator, criterion, needs_reference, needs_scenario)
+    return Metric(info, evaluator, evaluator.criterion_type, needs_reference, needs_scenario)
 
 
 BUILT_IN = (
@@ -80,34 +84,34 @@ BUILT_IN = (
     _metric(
         "final_response_match_v2",
         "Does the final response say what the expected one says? Judged.",
-        criterion=JudgeCriterion,
+        FinalResponseMatch,
         needs_reference=True,
     ),
     _metric(
         "rubric_based_final_response_quality_v1",
         "Share of rubrics that the final response meets. Judged.",
-        criterion=RubricsCriterion,
+        FinalResponseQuality,
     ),
     _metric(
         "rubric_based_tool_use_quality_v1",
         "Share of rubrics that the tool calls meet. Judged.",
-        criterion=RubricsCriterion,
+        ToolUseQuality,
     ),
     _metric(
         "rubric_based_multi_turn_trajectory_quality_v1",
         "Share of rubrics that the whole conversation meets. Judged.",
-        criterion=RubricsCriterion,
+        ConversationRubrics,
     ),
     _metric(
         "hallucinations_v1",
         "Share of sentences that the agent's context supports. Judged.",
-        criterion=HallucinationsCriterion,
+        Hallucinations,
     ),
-    _metric("safety_v1", "Is the response harmless? Judged.", criterion=JudgeCriterion),
+    _metric("safety_v1", "Share of turns whose response is harmless. Judged.", Safety),
     _metric(
         "response_evaluation_score",
-        "Quality of the final response against the expected one, 1 to 5. Judged.",
-        criterion=JudgeCriterion,
+        "How good the final response is, 1 to 5. Judged.",
+        ResponseQuality,
         worst=1.0,
         best=5.0,
         needs_reference=True,
@@ -115,22 +119,22 @@ BUILT_IN = (
     _metric(
         "multi_turn_task_success_v1",
         "Did the conversation reach the user's goal? Judged.",
-        criterion=JudgeCriterion,
+        TaskSuccess,
     ),
     _metric(
         "multi_turn_trajectory_quality_v1",
         "Was the way there a good one? Judged.",
-        criterion=JudgeCriterion,
+        TrajectoryQuality,
     ),
     _metric(
         "multi_turn_tool_use_quality_v1",
         "Were tools used well over the conversation? Judged.",
-        criterion=JudgeCriterion,
+        ToolUse,
     ),
     _metric(
         "per_turn_user_simulator_quality_v1",
         "Share of simulated user turns that keep to the scenario. Judged.",
-        criterion=UserSimulatorCriterion,
+        UserSimulatorQuality,
         needs_scenario=True,
     ),
     _metric(

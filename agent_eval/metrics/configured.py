@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,17 +23,27 @@ from agent_eval.metrics.custom import (
     is_evaluator_class,
 )
 from agent_eval.metrics.efficiency import EfficiencyEvaluator
+from agent_eval.metrics.judged.base import JudgedEvaluator, Judges
+from agent_eval.metrics.judged.vertex import vertex_evaluator
 from agent_eval.metrics.registry import DEFAULT_REGISTRY, MetricEvaluatorRegistry
 from agent_eval.schema.config import (
     INFORMATIONAL_METRICS,
+    Backend,
+    BackendCriterion,
     BaseCriterion,
     CustomMetricConfig,
     EvalConfig,
     Interval,
     JudgeCriterion,
+    JudgeModelOptions,
     MetricInfo,
     MetricValueInfo,
 )
+from agent_eval.schema.evalset import EvalCase
+
+
+def _no_problems(case: EvalCase) -> Iterable[str]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +53,12 @@ class ConfiguredMetric:
     eval_metric: EvalMetric
     info: MetricInfo
     build: Callable[[], Evaluator] | None
-    """None where a judge is needed."""
+    """None where a judge is needed and there are none."""
     needs_reference: bool = False
+    needs_judge: bool = False
+    """A model has to be asked, by the criterion's `judge_model_options`."""
+    case_problems: Callable[[EvalCase], Iterable[str]] = _no_problems
+    """What keeps a case from being scored, as far as it can be told before it runs."""
     interval: Interval | None = None
     """The range that scores must be in, where it was said."""
 
@@ -51,6 +66,14 @@ class ConfiguredMetric:
     def name(self) -> str:
         """The metric's name."""
         return self.eval_metric.metric_name
+
+    @property
+    def judge_model(self) -> str | None:
+        """The model that is asked, if one is."""
+        criterion = self.eval_metric.criterion
+        if self.needs_judge and isinstance(criterion, JudgeCriterion):
+            return criterion.judge_model_options.judge_model
+        return None
 
     @property
     def gates(self) -> bool:
@@ -69,6 +92,7 @@ def configured_metrics(
     code_folders: tuple[Path, ...] = (),
     file: str | None = None,
     registry: MetricEvaluatorRegistry = DEFAULT_REGISTRY,
+    judges: Judges | None = None,
 ) -> list[ConfiguredMetric]:
     """The metrics of a config in its order, then the informational ones.
 
@@ -77,6 +101,7 @@ def configured_metrics(
         code_folders: where the code of custom metrics is looked for, besides installed packages.
         file: the config's name, for errors.
         registry: the metrics there are.
+        judges: where judged metrics get their judges; without, they cannot be built.
 
     Raises:
         InputError: metrics that are not known, cannot be imported, or whose options do not fit;
@@ -89,7 +114,7 @@ def configured_metrics(
     problems: list[Problem] = []
     for name in config.criteria:
         try:
-            metrics.append(_configured(config, name, code_folders, registry))
+            metrics.append(_configured(config, name, code_folders, registry, judges))
         except InputError as error:
             problems += [
                 Problem(p.message, file, p.path or f"criteria.{name}", p.line, p.hint) for p in error.problems
@@ -108,7 +133,11 @@ def _always_on(name: str, registry: MetricEvaluatorRegistry) -> ConfiguredMetric
 
 
 def _configured(
-    config: EvalConfig, name: str, code_folders: tuple[Path, ...], registry: MetricEvaluatorRegistry
+    config: EvalConfig,
+    name: str,
+    code_folders: tuple[Path, ...],
+    registry: MetricEvaluatorRegistry,
+    judges: Judges | None,
 ) -> ConfiguredMetric:
     criterion = config.criterion(name)
     custom = (config.custom_metrics or {}).get(name)
@@ -124,16 +153,37 @@ def _configured(
     metric = registry.find(name)
     if metric is None:
         return _of_adk(name, criterion, registry)
-    return _known(name, criterion, metric)
+    return _known(name, criterion, metric, judges)
 
 
-def _known(name: str, criterion: BaseCriterion, metric: Metric) -> ConfiguredMetric:
+def _known(name: str, criterion: BaseCriterion, metric: Metric, judges: Judges | None) -> ConfiguredMetric:
     typed = _typed_criterion(name, criterion, metric.criterion_type)
     eval_metric = EvalMetric(metric_name=name, threshold=typed.threshold, criterion=typed)
+    build: Callable[[], Evaluator] | None
     evaluator = metric.evaluator
-    build = None if evaluator is None else lambda: build_evaluator(eval_metric, evaluator)
-    interval = metric.info.metric_value_info.interval
-    return ConfiguredMetric(eval_metric, metric.info, build, metric.needs_reference, interval)
+    needs_judge = False
+    if isinstance(typed, BackendCriterion) and typed.backend is Backend.VERTEX:
+        build = partial(vertex_evaluator, eval_metric)
+    elif issubclass(evaluator, JudgedEvaluator):
+        needs_judge = True
+        build = None if judges is None else partial(_judged, eval_metric, evaluator, judges)
+    else:
+        build = partial(build_evaluator, eval_metric, evaluator)
+    return ConfiguredMetric(
+        eval_metric,
+        metric.info,
+        build,
+        metric.needs_reference,
+        needs_judge,
+        partial(evaluator.case_problems, typed),
+        metric.info.metric_value_info.interval,
+    )
+
+
+def _judged(eval_metric: EvalMetric, evaluator: type[JudgedEvaluator], judges: Judges) -> Evaluator:
+    criterion = eval_metric.criterion
+    options = criterion.judge_model_options if isinstance(criterion, JudgeCriterion) else JudgeModelOptions()
+    return evaluator(eval_metric, judges.judge(options))
 
 
 def _custom(

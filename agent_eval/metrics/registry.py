@@ -47,7 +47,7 @@ class MetricEvaluatorRegistry:
             KeyError: no such metric, or one that needs a judge.
         """
         metric = self._metrics.get(eval_metric.metric_name)
-        if metric is None or metric.evaluator is None:
+        if metric is None or metric.needs_judge:
             raise KeyError(eval_metric.metric_name)
         return metric.evaluator(eval_metric)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import math
 import re
@@ -67,7 +68,7 @@ class Scorer:
 
     async def _measure(self, metric: ConfiguredMetric, evaluator: Evaluator, run: RunContext) -> MetricResult:
         """The one place where a metric's failure becomes data. Only our own cancellation passes."""
-        limit = asyncio.timeout(self._timeout)
+        limit = asyncio.timeout(None if metric.needs_judge else self._timeout)  # judges keep their own time
         try:
             result: Any = evaluator.evaluate_run(run)
             if inspect.isawaitable(result):
@@ -84,13 +85,15 @@ class Scorer:
 
 
 def _built(metric: ConfiguredMetric, build: Callable[[], Evaluator]) -> Evaluator:
+    place = f"criteria.{metric.name}"
     try:
         return build()
-    except InputError:
-        raise
+    except InputError as error:
+        problems = [dataclasses.replace(problem, path=problem.path or place) for problem in error.problems]
+        raise InputError(*problems) from None
     except Exception as error:  # whatever the constructor of a user's evaluator does
         told = f"the metric cannot be set up: {type(error).__name__}: {serde.told(error)}"
-        raise InputError(Problem(told, path=f"criteria.{metric.name}")) from error
+        raise InputError(Problem(told, path=place)) from error
 
 
 def _failure(metric: ConfiguredMetric, error: BaseException) -> MetricResult:
@@ -147,6 +150,7 @@ def metric_result(given: Any, metric: ConfiguredMetric, turns: int) -> MetricRes
         details=None if len(rows) == 1 and not metric.gates else _known(details),
         reason=_why_not(own, is_scored) if status is EvalStatus.NOT_EVALUATED else None,
         judge=own and own.judge,
+        warnings=own.warnings if own else [],
     )
 
 

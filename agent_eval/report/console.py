@@ -20,6 +20,7 @@ from agent_eval.schema.result import (
     CaseMetric,
     CaseResult,
     EvalResult,
+    JudgeTotals,
     Totals,
 )
 from agent_eval.schema.trace import EvalStatus
@@ -178,7 +179,22 @@ def _totals_line(totals: Totals) -> Text:
     tail = f"  ({duration(totals.duration_seconds)}"
     if totals.tokens["total"]:
         tail += f", {totals.tokens['total']} tokens"
-    return Text.assemble(*parts, Text(tail + ")", "dim"))
+    text = Text.assemble(*parts, Text(tail + ")", "dim"))
+    for judge in totals.judges:
+        text.append(f"\n{_judge_line(judge)}", "dim")
+    return text
+
+
+def _judge_line(judge: JudgeTotals) -> str:
+    """What a judge was asked, and what it took."""
+    parts = [count(judge.requests, "request")]
+    if judge.cached:
+        parts.append(f"{count(judge.cached, 'answer')} from the cache")
+    if tokens := judge.input_tokens + judge.output_tokens:
+        parts.append(f"{tokens} tokens")
+    if judge.cost is not None:
+        parts.append(f"cost {judge.cost:.4f}")
+    return f"judge {printable(judge.model)}: {', '.join(parts)}"
 
 
 def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:

@@ -28,7 +28,11 @@ def print_plan(console: Console, plan: dict[str, Any]) -> None:
             said += (
                 " (informational)" if metric["threshold"] is None else f" >= {number(metric['threshold'])}"
             )
-            _line(console, "metric", said + (", needs a judge" if metric["needs_judge"] else ""))
+            _line(
+                console,
+                "metric",
+                said + (f", judged by {metric['judge_model']}" if metric["needs_judge"] else ""),
+            )
         console.print()
     console.print(
         f"{count(plan['runs'], 'run')} would be made, {plan['parallelism']} at once; nothing was run."

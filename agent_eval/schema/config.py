@@ -77,15 +77,35 @@ class JudgeCriterion(BaseCriterion):
     judge_model_options: JudgeModelOptions = JudgeModelOptions()
 
 
+class Backend(StrEnum):
+    """Who scores a metric that Vertex AI has too."""
+
+    JUDGE = "judge"
+    VERTEX = "vertex"
+
+
+class BackendCriterion(JudgeCriterion):
+    """The criterion of a metric that a judge scores, or Vertex AI through google-adk."""
+
+    backend: Backend = Backend.JUDGE
+
+
 class RubricsCriterion(JudgeCriterion):
     """The criterion of a metric that a judge scores by rubrics."""
 
     rubrics: list[Rubric] = []
 
 
+class OneSampleOptions(JudgeModelOptions):
+    """Options of a metric whose judge is asked once unless told otherwise, as in ADK."""
+
+    num_samples: int = Field(1, ge=1)
+
+
 class HallucinationsCriterion(JudgeCriterion):
     """The criterion of `hallucinations_v1`."""
 
+    judge_model_options: OneSampleOptions = OneSampleOptions()
     evaluate_intermediate_nl_responses: bool = False
     """Check what was said on the way too, not only the final response."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
@@ -17,6 +17,7 @@ SCHEMA_VERSION = 1
 
 RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
 RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
+RareTexts = Annotated[list[str], Field(exclude_if=operator.not_)]
 """What few cases have; written where there is something to say."""
 
 
@@ -45,8 +46,9 @@ class RubricScore(Value):
 
 
 class JudgeUsage(Value):
-    """What a judge was asked, and what it cost."""
+    """What a judge was asked, and what it took."""
 
+    model: str = ""
     requests: int = 0
     """Sent to the model."""
     cached: int = 0
@@ -56,6 +58,7 @@ class JudgeUsage(Value):
 
     def __add__(self, other: JudgeUsage) -> JudgeUsage:
         return JudgeUsage(
+            model=self.model or other.model,
             requests=self.requests + other.requests,
             cached=self.cached + other.cached,
             input_tokens=self.input_tokens + other.input_tokens,
@@ -81,6 +84,7 @@ class StoppedBy(StrEnum):
 class SimulatorUsage(Value):
     """What a simulated user cost, apart from the agent."""
 
+    model: str = ""
     requests: int = 0
     """Sent to the model."""
     input_tokens: int = 0
@@ -88,6 +92,7 @@ class SimulatorUsage(Value):
 
     def __add__(self, other: SimulatorUsage) -> SimulatorUsage:
         return SimulatorUsage(
+            model=self.model or other.model,
             requests=self.requests + other.requests,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -95,7 +100,6 @@ class SimulatorUsage(Value):
 
 
 RareEnd = Annotated[StoppedBy | None, Field(exclude_if=lambda end: end is None)]
-RareUsage = Annotated[SimulatorUsage | None, Field(exclude_if=lambda usage: usage is None)]
 """What only runs with a simulated user have."""
 
 
@@ -124,6 +128,8 @@ class MetricResult(Value):
     """Parts of the score; of an informational metric over one turn, those are the turn's alone."""
     reason: str | None = None
     """Why there is no score."""
+    warnings: RareTexts = []
+    """What to know of the score, whatever it is."""
     error: ErrorInfo | None = None
     """The exception behind `reason`, if there was one."""
     judge: JudgeUsage | None = None
@@ -250,6 +256,8 @@ class CaseMetric(Value):
     per_run: list[float | None] = []
     """Overall score of each run, in run order; None where there is none."""
     reason: str | None = None
+    warnings: RareTexts = []
+    """Those of its runs, each once."""
     causes: list[str] = []
 
     @model_serializer(mode="wrap")
@@ -269,7 +277,7 @@ class CaseResult(Value):
     sha256: str
     """Of the case as JSON, so that a changed case is noticed when results are compared."""
     verdict: EvalStatus
-    reasons: Annotated[list[str], Field(exclude_if=operator.not_)] = []
+    reasons: RareTexts = []
     """What besides the metrics kept the case from passing."""
     flaky: bool
     """Some runs passed, and some failed or crashed."""
@@ -335,6 +343,34 @@ class Provenance(Value):
     packages: dict[str, str]
 
 
+class TokenPrices(Value):
+    """What a model's tokens cost."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    input_price: float = Field(ge=0, allow_inf_nan=False)
+    """Of a million tokens."""
+    output_price: float = Field(ge=0, allow_inf_nan=False)
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Of so many tokens."""
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000
+
+
+class JudgeTotals(JudgeUsage):
+    """What one judge model was asked for a whole result."""
+
+    cost: RareRate = None
+    """In the currency of the prices that the project gives; None where it gives none."""
+
+
+class SimulatorTotals(SimulatorUsage):
+    """What simulated users cost in a whole result."""
+
+    cost: RareRate = None
+    """As of judges."""
+
+
 class Totals(Value):
     """Counts over the cases of one result."""
 
@@ -349,8 +385,9 @@ class Totals(Value):
     duration_seconds: float
     tokens: dict[str, int]
     """Of the agent."""
-    simulator: RareUsage = None
-    """What simulated users cost."""
+    judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
+    simulator: Annotated[SimulatorTotals | None, Field(exclude_if=lambda usage: usage is None)] = None
+    """What simulated users cost; only where there were some."""
 
 
 class EvalResult(Value):

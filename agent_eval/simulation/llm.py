@@ -63,7 +63,7 @@ class ModelPlayer(ScenarioPlayer):
 
     def __init__(self, user: ModelUser, scenario: ConversationScenario, seed: int) -> None:
         super().__init__(scenario, user.config.max_allowed_invocations)
-        self.usage = SimulatorUsage()
+        self.usage = SimulatorUsage(model=user.name)
         self._user = user
         self._seed = seed
 
