@@ -71,7 +71,7 @@ class JudgedSet:
         if eval_id not in known:
             hint = did_you_mean(eval_id, known) or f"the cases are {', '.join(known)}"
             raise InputError(Problem(f"there is no case `{eval_id}`", str(self.read.loaded.path), hint=hint))
-        return known[eval_id]
+        return known[eval_id].scored
 
 
 def _no_metric(read: ReadSet, judged: Sequence[ConfiguredMetric], metric: str | None) -> Problem:

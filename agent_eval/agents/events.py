@@ -109,7 +109,8 @@ def _by_user(event: Event) -> bool:
     return (event.author or DEFAULT_AUTHOR).lower() == USER_AUTHOR
 
 
-def _only_tool_responses(event: Event) -> bool:
+def only_tool_responses(event: Event) -> bool:
+    """Whether an event says nothing but what tools returned."""
     return bool(event.parts) and all(part.function_response for part in event.parts)
 
 

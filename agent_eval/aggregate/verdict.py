@@ -192,4 +192,4 @@ def _priced_simulator(usage: SimulatorUsage, prices: Mapping[str, TokenPrices]) 
 
 def _cost(usage: JudgeUsage | SimulatorUsage, prices: Mapping[str, TokenPrices]) -> float | None:
     known = prices.get(usage.model)
-    return known and known.cost(usage.input_tokens, usage.output_tokens)
+    return known.cost(usage.input_tokens, usage.output_tokens) if known else None

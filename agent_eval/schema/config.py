@@ -269,7 +269,9 @@ def _expression(given: str) -> str:
         re.compile(given)
     except re.error as error:
         raise PydanticCustomError(
-            "bad_expression", "`{given}` is no regular expression: {reason}", {"given": given, "reason": str(error)}
+            "bad_expression",
+            "`{given}` is no regular expression: {reason}",
+            {"given": given, "reason": str(error)},
         ) from None
     return given
 

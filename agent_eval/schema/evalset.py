@@ -26,7 +26,7 @@ class UserBehavior(Value):
     violation_rubrics: list[str]
 
     def get_behavior_instructions_str(self) -> str:
-        """The instructions as a list, under the name by which templates of ADK users call it."""
+        """The instructions as a list; templates written for ADK call it."""
         return "\n".join(f"  * {one}" for one in self.behavior_instructions)
 
     def get_violation_rubrics_str(self) -> str:

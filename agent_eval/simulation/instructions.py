@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_eval.schema.config import STOP_SIGNAL
-from agent_eval.schema.evalset import ConversationScenario, UserPersona
-from agent_eval.schema.personas import PERSONAS
+from agent_eval.schema.evalset import ConversationScenario, UserBehavior, UserPersona
+from agent_eval.schema.personas import persona_of
 
 _ROLE = f"""\
 You play a user who talks to an AI agent, so that the agent can be tested. The other side of this \
@@ -42,20 +42,14 @@ class InstructionsError(ValueError):
     """Instructions that cannot be made of a template."""
 
 
-def persona_of(scenario: ConversationScenario) -> UserPersona | None:
-    """The persona of a scenario, a pre-built one by its id."""
-    persona = scenario.user_persona
-    return PERSONAS[persona] if isinstance(persona, str) else persona
-
-
 def instructions(scenario: ConversationScenario) -> str:
     """Our instructions for a scenario. The conversation is not in them.
 
     Raises:
         InstructionsError: a text of the persona is no template that can be filled in.
     """
-    persona = persona_of(scenario)
-    how = _as_persona(persona, _parameters(scenario, "")) if persona else _WITHOUT_PERSONA
+    persona = _persona(scenario, _values(scenario, history=""))
+    how = _WITHOUT_PERSONA if persona is None else _as_persona(persona)
     return f"{_ROLE}\n\n{how}\n\nThe plan:\n{scenario.conversation_plan}"
 
 
@@ -68,44 +62,52 @@ def custom_instructions(template: str, scenario: ConversationScenario, history: 
         history: the conversation so far, as text.
 
     Raises:
-        InstructionsError: it cannot be filled in.
+        InstructionsError: it cannot be filled in, or a text of the persona cannot.
     """
-    return _filled_in(template, _parameters(scenario, history))
+    values = _values(scenario, history)
+    persona = _persona(scenario, values)
+    return _filled_in(template, values if persona is None else {**values, "persona": persona})
 
 
-def _parameters(scenario: ConversationScenario, history: str) -> dict[str, Any]:
-    persona = persona_of(scenario)
+def _values(scenario: ConversationScenario, history: str) -> dict[str, Any]:
     return {
         "stop_signal": STOP_SIGNAL,
         "conversation_plan": scenario.conversation_plan,
         "conversation_history": history,
-    } | ({"persona": persona} if persona else {})
+    }
 
 
-def _as_persona(persona: UserPersona, parameters: Mapping[str, Any]) -> str:
-    """How a persona behaves; its texts may have placeholders."""
-    behaviors = "\n\n".join(
-        f"{behavior.name}. {behavior.description}\n"
-        + "\n".join(f"- {one}" for one in behavior.behavior_instructions)
+def _persona(scenario: ConversationScenario, values: Mapping[str, Any]) -> UserPersona | None:
+    """The persona of a scenario; the texts of behaviors may have placeholders."""
+    persona = persona_of(scenario)
+    if persona is None:
+        return None
+    behaviors = [
+        UserBehavior(
+            name=_filled_in(behavior.name, values),
+            description=_filled_in(behavior.description, values),
+            behavior_instructions=[_filled_in(one, values) for one in behavior.behavior_instructions],
+            violation_rubrics=behavior.violation_rubrics,
+        )
         for behavior in persona.behaviors
+    ]
+    return persona.model_copy(update={"behaviors": behaviors})
+
+
+def _as_persona(persona: UserPersona) -> str:
+    behaviors = "\n\n".join(
+        "\n".join([f"{one.name}. {one.description}", *(f"- {told}" for told in one.behavior_instructions)])
+        for one in persona.behaviors
     )
-    return f"Who you are: {persona.description}\n\nThis is how you behave.\n\n{_filled_in(behaviors, parameters)}"
+    return f"Who you are: {persona.description}\n\nThis is how you behave.\n\n{behaviors}"
 
 
-def _filled_in(template: str, parameters: Mapping[str, Any]) -> str:
+def _filled_in(template: str, values: Mapping[str, Any]) -> str:
     if not any(mark in template for mark in ("{{", "{%", "{#")):
         return template
-    from jinja2 import pass_context
     from jinja2.sandbox import SandboxedEnvironment
 
-    environment = SandboxedEnvironment()
-
-    @pass_context
-    def fill_in(context: Any, text: str) -> str:
-        return environment.from_string(text).render(context.get_all()) if text else ""
-
-    environment.filters["render_string_filter"] = fill_in  # as templates written for ADK call it
     try:
-        return environment.from_string(template).render(parameters)
+        return SandboxedEnvironment().from_string(template).render(values)
     except Exception as error:  # a template can raise whatever its expressions raise
         raise InstructionsError(f"{type(error).__name__}: {error}") from error

@@ -121,7 +121,7 @@ class ModelPlayer(ScenarioPlayer):
 
 
 def _seen_by_user(history: list[Invocation], *, with_calls: bool) -> Iterator[Content]:
-    """The conversation from the user's side: what the user said is the model's, what the agent said is not."""
+    """The conversation from the user's side: the model's words are what the user said."""
     yield _content("user", _BEGIN)
     for turn in history:
         yield _content("model", user_text(turn) or _NO_TEXT)

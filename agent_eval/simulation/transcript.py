@@ -32,7 +32,9 @@ def as_text(turns: Sequence[Invocation], *, with_calls: bool) -> str:
     said = []
     for turn in turns:
         said += [(USER, part.text) for part in turn.user_content.parts or () if part.text]
-        said += [(author, part.text) for author, part in _agent_words(turn, with_calls=with_calls) if part.text]
+        said += [
+            (author, part.text) for author, part in _agent_words(turn, with_calls=with_calls) if part.text
+        ]
     return "\n\n".join(f"{author}: {text}" for author, text in said)
 
 

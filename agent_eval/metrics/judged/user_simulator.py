@@ -15,7 +15,7 @@ from agent_eval.metrics.judged.base import JudgedEvaluator, Question, Row, Turn
 from agent_eval.metrics.judged.verdicts import verdict_row
 from agent_eval.schema.config import UserSimulatorCriterion
 from agent_eval.schema.evalset import ConversationScenario, UserBehavior, UserPersona
-from agent_eval.schema.personas import PERSONAS
+from agent_eval.schema.personas import persona_of
 from agent_eval.schema.trace import Content, Part
 
 INSTRUCTIONS = """\
@@ -120,12 +120,6 @@ def _talk(run: RunContext, number: int) -> list[Exhibit]:
             evidence.message(f"Turn {index}: the agent says", turn.final_response),
         )
     ]
-
-
-def persona_of(scenario: ConversationScenario) -> UserPersona | None:
-    """The persona of a scenario, pre-built ones by their id."""
-    persona = scenario.user_persona
-    return PERSONAS[persona] if isinstance(persona, str) else persona
 
 
 def _faults(persona: UserPersona | None, stop_signal: str) -> str:

@@ -1,0 +1,459 @@
+"""Scenarios through the command line: the real process, a user played by a model on the loopback interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_eval.schema.result import RunRecord, RunStatus
+from tests.cli_support import ECHO, Outcome, Project, case, eval_set
+from tests.model_server import Asked, ModelServer, empty, failing, said, slow
+
+SURE = "def root_agent(message, session):\n    return 'sure'\n"
+GATES = """\
+from agent_eval import EvalStatus, EvaluationResult, PerInvocationResult
+
+
+def goal(metric, actual, expected, scenario):
+    rows = [PerInvocationResult(score=1.0, eval_status=EvalStatus.PASSED) for _ in actual]
+    return EvaluationResult(overall_score=1.0, overall_eval_status=EvalStatus.PASSED, per_invocation_results=rows)
+"""
+MODEL = "gemini-2.5-flash"
+IMPATIENT = {"http_options": {"retry_options": {"attempts": 2, "initial_delay": 0.01}}}
+
+
+def scenario(eval_id: str = "desk", prompt: str = "Book me a desk", **keys: Any) -> dict[str, Any]:
+    plan = keys.pop("plan", "Book one desk, then stop.")
+    persona = {"user_persona": keys.pop("persona")} if "persona" in keys else {}
+    told = {"starting_prompt": prompt, "conversation_plan": plan, **persona}
+    return {"eval_id": eval_id, "conversation_scenario": told, **keys}
+
+
+def played_by(simulator: dict[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
+    """A config whose one metric passes, with this simulated user."""
+    config: dict[str, Any] = {
+        "criteria": {"goal": 0.5},
+        "custom_metrics": {"goal": {"code_config": {"name": "gates.goal"}}},
+        **keys,
+    }
+    return config | ({"user_simulator_config": simulator} if simulator is not None else {})
+
+
+@pytest.fixture
+def desk(project: Project) -> Project:
+    """An agent that says `sure` to everything, and one scenario."""
+    project.agent(SURE)
+    project.write("gates.py", GATES)
+    project.write("set.json", eval_set(scenario()))
+    project.write("eval_config.json", played_by({"model": MODEL}))
+    return project
+
+
+def run(project: Project, *options: str) -> Outcome:
+    return project.agent_eval("run", "bot", "set.json", *options)
+
+
+def talk(record: RunRecord) -> list[tuple[str, str | None]]:
+    """What the user and the agent said in each turn."""
+    return [
+        (turn.user_content.text, turn.final_response.text if turn.final_response else None)
+        for turn in record.invocations
+    ]
+
+
+# C12: the end of a conversation
+
+
+def test_user_who_never_stops_is_stopped_by_the_limit(desk: Project, model_server: ModelServer) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "max_allowed_invocations": 3}))
+    model_server.always = "tell me more"
+
+    done = run(desk)
+
+    assert done.code == 0, done.stderr
+    (record,) = desk.records()
+    assert talk(record) == [("Book me a desk", "sure"), ("tell me more", "sure"), ("tell me more", "sure")]
+    assert record.stopped_by == "turn_limit"
+    assert "the turn limit" in done.stdout
+    (summary,) = desk.case("desk")["runs"]
+    assert summary["stopped_by"] == "turn_limit"
+
+
+def test_limit_is_twenty_turns_where_none_is_given(desk: Project, model_server: ModelServer) -> None:
+    model_server.always = "tell me more"
+
+    assert run(desk).code == 0
+    (record,) = desk.records()
+    assert len(record.invocations) == 20
+    assert record.stopped_by == "turn_limit"
+
+
+def test_time_limit_ends_a_conversation_without_a_turn_limit(
+    desk: Project, model_server: ModelServer
+) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "max_allowed_invocations": -1}))
+    model_server.always = slow(0.02, "tell me more")
+
+    done = run(desk, "--timeout", "3")
+
+    assert done.code == 1
+    (record,) = desk.records()
+    assert record.status is RunStatus.CRASHED
+    assert record.stopped_by == "time_limit"
+    assert len(record.invocations) > 20
+    assert "the run took longer than 3 s (--timeout)" in done.stdout
+
+
+def test_stop_signal_ends_the_conversation_and_never_reaches_the_agent(
+    desk: Project, model_server: ModelServer
+) -> None:
+    desk.agent(ECHO)
+    model_server.answers("Thanks! </FINISHED>")
+
+    done = run(desk)
+
+    assert done.code == 0
+    (record,) = desk.records()
+    assert talk(record) == [("Book me a desk", "Book me a desk")]
+    assert record.stopped_by == "stop_signal"
+    assert "turn limit" not in done.stdout
+
+
+# What the model is asked
+
+
+def test_model_sees_the_conversation_from_the_users_side(desk: Project, model_server: ModelServer) -> None:
+    model_server.answers("The one by the window.", "</finished>")
+
+    run(desk)
+
+    first, second = model_server.requests
+    assert "Book one desk, then stop." in first.system
+    assert "</finished>" in first.system
+    opening, *rest = second.turns
+    assert opening[0] == "user"
+    assert rest == [
+        ("model", "Book me a desk"),
+        ("user", "sure"),
+        ("model", "The one by the window."),
+        ("user", "sure"),
+    ]
+    assert first.turns == second.turns[:3]
+
+
+def test_settings_and_a_seed_of_each_run_reach_the_model(desk: Project, model_server: ModelServer) -> None:
+    settings = {"temperature": 0.7, "max_output_tokens": 200}
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": settings}))
+    model_server.always = "</finished>"
+
+    for seed in ("1", "1", "2"):
+        run(desk, "--num_runs", "2", "--parallelism", "1", "--seed", seed)
+
+    sent = [asked.settings for asked in model_server.requests]
+    assert all(one["temperature"] == 0.7 and one["maxOutputTokens"] == 200 for one in sent)
+    seeds = [one["seed"] for one in sent]
+    assert seeds[:2] == seeds[2:4]
+    assert len(set(seeds)) == 4
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_seed_of_the_config_is_used_as_it_is(desk: Project, model_server: ModelServer) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": {"seed": 7}}))
+    model_server.always = "</finished>"
+
+    run(desk, "--num_runs", "2")
+
+    assert [asked.settings["seed"] for asked in model_server.requests] == [7, 7]
+
+
+def test_endpoint_that_refuses_seeds_is_asked_without(desk: Project, model_server: ModelServer) -> None:
+    def without_seeds(asked: Asked) -> Any:
+        if "seed" in asked.settings:
+            return failing(400, "Extra inputs are not permitted: seed")
+        return "more" if len(asked.turns) < 6 else "</finished>"
+
+    desk.write("eval_config.json", played_by({"model": "openai/small"}))
+    model_server.always = without_seeds
+
+    assert run(desk).code == 0
+    assert ["seed" in asked.settings for asked in model_server.requests] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_tool_calls_are_shown_to_the_user_on_request_only(
+    desk: Project, model_server: ModelServer, shown: bool
+) -> None:
+    desk.agent(
+        """\
+        def free(floor):
+            return ["D7"]
+
+        async def root_agent(message, session):
+            yield "Let me look."
+            await session.call_tool(free, floor=2)
+            yield "D7 is free."
+        """
+    )
+    desk.write("eval_config.json", played_by({"model": MODEL, "include_function_calls": shown}))
+    model_server.always = "</finished>"
+
+    run(desk)
+
+    (asked,) = model_server.requests
+    agent_said = asked.turns[-1][1]
+    assert agent_said.startswith("Let me look.")
+    assert agent_said.endswith("D7 is free.")
+    assert ('[calls free with {"floor":2}]' in agent_said) is shown
+    assert ('[free returned {"result":["D7"]}]' in agent_said) is shown
+
+
+def test_thoughts_of_the_agent_are_kept_from_the_user(desk: Project, model_server: ModelServer) -> None:
+    desk.agent(
+        """\
+        from agent_eval import Content, Part
+
+        def root_agent(message, session):
+            return Content(parts=[Part(text="they want D7", thought=True), Part(text="sure")])
+        """
+    )
+    model_server.always = "</finished>"
+
+    run(desk)
+
+    assert model_server.requests[0].turns[-1] == ("user", "sure")
+
+
+def test_instructions_of_ones_own_are_filled_in(desk: Project, model_server: ModelServer) -> None:
+    template = (
+        "Plan: {{ conversation_plan }} So far: {{ conversation_history }} End: {{ stop_signal }} "
+        "You: {{ persona.description }}{% for b in persona.behaviors %} "
+        "{{ b.get_behavior_instructions_str() }}{% endfor %}"
+    )
+    behavior = {
+        "name": "n",
+        "description": "d",
+        "behavior_instructions": ["End with {{ stop_signal }}."],
+        "violation_rubrics": [],
+    }
+    persona = {"id": "p", "description": "a busy person", "behaviors": [behavior]}
+    desk.write("set.json", eval_set(scenario(persona=persona)))
+    desk.write("eval_config.json", played_by({"model": MODEL, "custom_instructions": template}))
+    model_server.always = "</finished>"
+
+    assert run(desk).code == 0
+    (asked,) = model_server.requests
+    assert asked.system == ""
+    assert asked.prompt == (
+        "Plan: Book one desk, then stop. So far: user: Book me a desk\n\nbot: sure End: </finished> "
+        "You: a busy person   * End with </finished>."
+    )
+
+
+@pytest.mark.parametrize("persona", ["EXPERT", "NOVICE", "EVALUATOR"])
+def test_pre_built_persona_is_what_the_model_is_told_to_be(
+    desk: Project, model_server: ModelServer, persona: str
+) -> None:
+    from agent_eval.schema.personas import PERSONAS
+
+    desk.write("set.json", eval_set(scenario(persona=persona)))
+    model_server.always = "</finished>"
+
+    run(desk)
+
+    (asked,) = model_server.requests
+    assert PERSONAS[persona].description in asked.system
+    for behavior in PERSONAS[persona].behaviors:
+        assert all(
+            told.replace("{{ stop_signal }}", "</finished>") in asked.system
+            for told in behavior.behavior_instructions
+        )
+    assert "{{" not in asked.system
+
+
+# A user who fails
+
+
+THOUGHTS = said("", thoughts="what would a user say?")
+
+
+@pytest.mark.parametrize("answers", [(THOUGHTS,), (empty(),), (THOUGHTS, "  \n")])
+def test_empty_answer_is_asked_for_again(
+    desk: Project, model_server: ModelServer, answers: tuple[Any, ...]
+) -> None:
+    model_server.answers(*answers, "</finished>")
+
+    assert run(desk).code == 0
+    (record,) = desk.records()
+    assert record.stopped_by == "stop_signal"
+    assert record.simulator
+    assert record.simulator.requests == len(answers) + 1
+    assert len({asked.settings["seed"] for asked in model_server.requests}) == len(answers) + 1
+
+
+def test_user_who_only_thinks_crashes_the_run_with_the_reason(
+    desk: Project, model_server: ModelServer
+) -> None:
+    model_server.always = THOUGHTS
+
+    done = run(desk)
+
+    assert done.code == 1
+    (record,) = desk.records()
+    assert record.status is RunStatus.CRASHED
+    assert record.stopped_by == "error"
+    assert record.error
+    assert record.error.type == "SimulatedUserError"
+    assert record.error.message.startswith("the simulated user gave no message: gemini-2.5-flash: ")
+    assert record.error.traceback is None
+    assert talk(record) == [("Book me a desk", "sure")]
+    assert len(model_server.requests) == 3
+    assert "the simulated user gave no message" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert record.simulator
+    assert record.simulator.requests == 3
+    assert record.simulator.output_tokens > 0
+
+
+def test_quota_that_is_used_up_crashes_the_run_with_the_reason(
+    desk: Project, model_server: ModelServer
+) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": IMPATIENT}))
+    model_server.always = failing(429, "quota exceeded")
+
+    done = run(desk)
+
+    assert done.code == 1
+    (record,) = desk.records()
+    assert record.error
+    assert record.error.message.startswith("the simulated user gave no message: ")
+    assert "429" in record.error.message
+    assert len(model_server.requests) == 2
+    assert "quota exceeded" in done.stdout
+
+
+def test_quota_that_recovers_is_waited_for(desk: Project, model_server: ModelServer) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": IMPATIENT}))
+    model_server.answers(failing(429, retry_after=0.05), "</finished>")
+
+    assert run(desk).code == 0
+
+
+def test_crash_of_the_user_is_tried_again_with_a_new_user(desk: Project, model_server: ModelServer) -> None:
+    model_server.answers("more", *[THOUGHTS] * 3, "</finished>")
+
+    assert run(desk, "--retry_crashed", "1").code == 0
+    (record,) = desk.records()
+    assert talk(record) == [("Book me a desk", "sure")]
+    (attempt,) = record.failed_attempts
+    assert attempt.error.type == "SimulatedUserError"
+    assert record.simulator
+    assert record.simulator.requests == 5
+
+
+def test_message_that_was_cut_off_is_asked_for_again_with_more_room(
+    desk: Project, model_server: ModelServer
+) -> None:
+    from tests.model_server import cut_off
+
+    settings = {"max_output_tokens": 10}
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": settings}))
+    model_server.answers(cut_off("Well, I would rather"), "</finished>")
+
+    assert run(desk).code == 0
+    assert [asked.settings["maxOutputTokens"] for asked in model_server.requests] == [10, 40]
+    (record,) = desk.records()
+    assert talk(record) == [("Book me a desk", "sure")]
+
+
+def test_agent_that_crashes_in_a_scenario_is_not_the_users_fault(
+    desk: Project, model_server: ModelServer
+) -> None:
+    desk.agent("def root_agent(message, session):\n    raise LookupError('no desk')\n")
+
+    run(desk)
+
+    (record,) = desk.records()
+    assert record.error
+    assert record.error.type == "LookupError"
+    assert record.stopped_by == "error"
+    assert model_server.requests == []
+
+
+# Many runs
+
+
+def test_runs_differ_and_have_a_pass_rate(desk: Project, model_server: ModelServer) -> None:
+    rule = {"num_runs": 6, "cross_run_scoring_by_metric": {"max_turns_v1": {"method": "pass_rate", "threshold": 0.4}}}
+    config = {
+        "criteria": {"max_turns_v1": 2},
+        "user_simulator_config": {"model": MODEL},
+        "multi_run_config": rule,
+    }
+    desk.write("eval_config.json", config)
+    desk.write("set.json", eval_set(scenario("a"), scenario("b")))
+    ends = {}
+
+    def by_seed(asked: Asked) -> str:
+        turns = len(asked.turns) // 2
+        wanted = ends.setdefault(asked.settings["seed"], 1 + len(ends) % 4)
+        return "</finished>" if turns >= wanted else "more"
+
+    model_server.always = by_seed
+
+    done = run(desk, "--parallelism", "6")
+
+    assert done.code == 0, done.stdout
+    records = desk.records()
+    assert [(one.eval_id, one.run_index) for one in records] == [(c, i) for c in "ab" for i in range(6)]
+    assert sorted(len(one.invocations) for one in records) == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]
+    assert {one.stopped_by for one in records} == {"stop_signal"}
+
+
+def test_tokens_of_the_user_are_counted_apart(desk: Project, model_server: ModelServer) -> None:
+    desk.write("pyproject.toml", f'[tool.agent-eval.judge-prices]\n"{MODEL}" = {{input-price = 1.0, output-price = 2.0}}\n')
+    model_server.answers(*[said("more", input_tokens=100, output_tokens=10)] * 2)
+    model_server.always = said("</finished>", input_tokens=100, output_tokens=10)
+
+    done = run(desk, "--num_runs", "2", "--parallelism", "1")
+
+    totals = desk.summary()["totals"]
+    assert totals["tokens"]["total"] == 0
+    used = {"model": MODEL, "requests": 4, "input_tokens": 400, "output_tokens": 40}
+    assert totals["simulator"] == used | {"cost": pytest.approx(0.00048)}
+    assert f"simulated user {MODEL}: 4 requests, 440 tokens" in done.stdout
+
+
+def test_models_are_asked_before_anything_runs(desk: Project, model_server: ModelServer) -> None:
+    model_server.models = ["gemini-3-pro"]
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert "there is no gemini-2.5-flash" in done.stderr
+    assert model_server.requests == []
+    assert not (desk.root / ".agent_eval").exists() or desk.results() == []
+
+
+def test_key_of_the_user_is_in_no_record(desk: Project, model_server: ModelServer) -> None:
+    from tests.model_server import KEY
+
+    model_server.always = failing(500, f"bad key {KEY}")
+    desk.write("eval_config.json", played_by({"model": MODEL, "model_configuration": IMPATIENT}))
+
+    done = run(desk)
+
+    journal = next((desk.root / ".agent_eval").rglob("*.jsonl")).read_text()
+    assert KEY not in journal + done.stdout + done.stderr
+
+
+def test_record_of_a_replayed_conversation_says_nothing_of_users(project: Project) -> None:
+    project.agent()
+    project.write("set.json", eval_set(case("a")))
+    project.write("eval_config.json", {"criteria": {"response_match_score": 1.0}})
+
+    assert project.agent_eval("run", "bot", "set.json").code == 0
+    journal = next((project.root / ".agent_eval").rglob("*.jsonl")).read_text()
+    summary = project.results()[0].read_text()
+    for word in ("stopped_by", "simulator", "context"):
+        assert word not in journal + summary
