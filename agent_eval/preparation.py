@@ -350,9 +350,9 @@ def _check(
     problems += _reference_problems(metrics, cases, config)
     problems += _pattern_problems(cases, str(loaded.path))
     problems += [
-        Problem(f"case `{case.eval_id}` cannot be scored by `{metric.name}`: {told}", str(loaded.path))
-        for case in cases
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics
+        for case in cases
         for told in metric.case_problems(case)
     ]
     if problems:

@@ -33,13 +33,11 @@ class Judge:
         model: Model,
         options: JudgeModelOptions,
         cache: JudgeCache | None = None,
-        tell: Callable[[JudgeUsage], None] = lambda usage: None,
     ) -> None:
-        """Takes the model, the options, where usable replies are kept, and who is told what is used."""
+        """Takes the model, the options, and where usable replies are kept."""
         self.model = model
         self.options = options
         self.cache = cache
-        self.tell = tell
 
     def hearing(self) -> Hearing:
         """What is asked for one run."""
@@ -119,7 +117,6 @@ class Hearing:
 
     def _count(self, usage: JudgeUsage, reply: Reply | None = None) -> None:
         self.usage += usage
-        self._judge.tell(usage)
         if reply:
             self.unseen.update(reply.unseen)
 

@@ -149,8 +149,8 @@ def metric_result(given: Any, metric: ConfiguredMetric, turns: int) -> MetricRes
         rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
         details=None if len(rows) == 1 and not metric.gates else _known(details),
         reason=_why_not(own, is_scored) if status is EvalStatus.NOT_EVALUATED else None,
-        judge=own and own.judge,
         warnings=own.warnings if own else [],
+        judge=own and own.judge,
     )
 
 

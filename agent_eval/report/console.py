@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich import box
@@ -73,8 +74,20 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
+    for warning, amount in _warnings(result).items():
+        console.print(plain(f"warning: {warning} ({count(amount, 'case')})", "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
+
+
+def _warnings(result: EvalResult) -> Counter[str]:
+    """What to know of scores, and of how many cases."""
+    return Counter(
+        f"{metric.metric_name}: {warning}"
+        for case in result.cases
+        for metric in case.metrics
+        for warning in metric.warnings
+    )
 
 
 def _table(console: Console, result: EvalResult) -> Table:

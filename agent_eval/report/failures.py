@@ -21,11 +21,21 @@ from agent_eval.report.text import (
     printable,
     ranges,
 )
-from agent_eval.schema.result import CaseResult, EvalResult, ExpectedTurn, MetricResult, RunRecord, RunStatus
+from agent_eval.schema.result import (
+    CaseResult,
+    EvalResult,
+    ExpectedTurn,
+    InvocationScore,
+    MetricResult,
+    RunRecord,
+    RunStatus,
+)
 from agent_eval.schema.trace import EvalStatus, Invocation, get_all_tool_calls
 
 MAX_LISTED_TURNS = 3
 """Turns of a failed metric that are set out side by side; the others are counted."""
+MAX_RATIONALE = 600
+"""Characters of a judge's reasons that are shown of a failed turn; the record has all of them."""
 
 
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
@@ -109,19 +119,28 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
     for index in wrong[:MAX_LISTED_TURNS]:
         if index >= len(record.invocations):
             break  # a metric gave more rows than there are turns
-        actual = record.invocations[index]
+        actual, row = record.invocations[index], metric.per_invocation[index]
         wanted = expected[index] if index < len(expected) else None
-        yield Padding(
-            _turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2), expand=False
-        )
-        if wanted is not None:
+        yield _indented(_turn_title(index, actual, row.score))
+        if row.rubric_scores:
+            yield _indented(Text.assemble(("agent: ", "dim"), _said(actual)), 4)
+        elif wanted is not None:
             yield _indented(_side_by_side(metric.metric_name, wanted, actual), 4)
+        for reason in _reasons(row):
+            told = reason if len(reason) <= MAX_RATIONALE else f"{reason[:MAX_RATIONALE]}..."
+            yield _indented(plain(told, "italic"), 4)
     if len(wrong) > MAX_LISTED_TURNS:
-        yield Padding(
-            Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"),
-            (0, 0, 0, 2),
-            expand=False,
-        )
+        yield _indented(Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"))
+
+
+def _reasons(row: InvocationScore) -> list[str]:
+    """The judge's reasons: for each rubric that failed, and for the turn as a whole."""
+    rubrics = [
+        f"{score.rubric_id}: {score.rationale or 'no reason given'}"
+        for score in row.rubric_scores or ()
+        if score.score is not None and score.score < 1
+    ]
+    return rubrics + ([row.rationale] if row.rationale else [])
 
 
 def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
@@ -209,4 +228,10 @@ def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
     ]
     if scores:
         lines.append(plain("   " + ", ".join(scores), "dim"))
+    lines += [
+        _indented(plain(f"{metric.metric_name}: {reason}", "dim"), 3)
+        for metric in record.metrics
+        if index < len(metric.per_invocation)
+        for reason in _reasons(metric.per_invocation[index])
+    ]
     return Group(*lines)

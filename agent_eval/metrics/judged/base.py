@@ -128,7 +128,7 @@ class JudgedEvaluator(Evaluator):
         result = self.result(rows)
         result.judge = hearing.usage
         if hearing.unseen:
-            result.warnings.append(f"the judge was not shown: {', '.join(sorted(hearing.unseen))}")
+            result.warnings.append(f"the judge cannot see {', '.join(sorted(hearing.unseen))}")
         return result
 
     async def evaluate_invocations(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from agent_eval.errors import did_you_mean
 from agent_eval.judge.answers import YES_NO, read_findings
-from agent_eval.judge.prompts import Exhibit, request, verdicts_schema
+from agent_eval.judge.prompts import Exhibit, request, verdicts_form
 from agent_eval.judge.vote import Ruling
 from agent_eval.metrics.base import EvaluationResult, RunContext
 from agent_eval.metrics.judged import evidence
@@ -40,7 +40,7 @@ class PropertiesEvaluator(JudgedEvaluator):
         asked = request(
             f"{self.instructions}\n\n{MEASURE}",
             exhibits,
-            verdicts_schema(list(properties), YES_NO),
+            verdicts_form(list(properties), YES_NO),
             f"The properties:\n{listed}",
         )
         return Question(asked, properties, lambda text: read_findings(text, properties, YES_NO))

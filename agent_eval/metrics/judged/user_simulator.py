@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from agent_eval.judge.answers import ONLY, VALIDITY, read_verdict
-from agent_eval.judge.prompts import Exhibit, request, verdict_schema
+from agent_eval.judge.prompts import Exhibit, request, verdict_form
 from agent_eval.judge.vote import Ruling
 from agent_eval.metrics.base import RunContext
 from agent_eval.metrics.judged import evidence
@@ -96,7 +96,7 @@ class UserSimulatorQuality(JudgedEvaluator):
         asked = request(
             INSTRUCTIONS.format(stop_signal=self._stop_signal),
             exhibits,
-            verdict_schema(VALIDITY),
+            verdict_form(VALIDITY),
             f"The faults:\n{_faults(persona, self._stop_signal)}",
         )
         return Question(asked, {ONLY: ""}, lambda text: read_verdict(text, VALIDITY))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent_eval.judge.answers import ONLY, SAFETY, VALIDITY, Words, read_score, read_verdict
 from agent_eval.judge.base import Request
-from agent_eval.judge.prompts import Exhibit, request, score_schema, verdict_schema
+from agent_eval.judge.prompts import Exhibit, request, score_form, verdict_form
 from agent_eval.judge.vote import Finding, Findings, Ruling
 from agent_eval.metrics.base import RunContext, paired_turns
 from agent_eval.metrics.judged import evidence
@@ -42,7 +42,7 @@ class VerdictEvaluator(TurnEvaluator):
 
     def question(self, exhibits: Sequence[Exhibit]) -> Question:
         """The question about one turn."""
-        asked = request(self.instructions, exhibits, verdict_schema(self.words))
+        asked = request(self.instructions, exhibits, verdict_form(self.words))
         return Question(asked, {ONLY: ""}, lambda text: read_verdict(text, self.words))
 
     def row(self, turn: Turn, rulings: Sequence[Ruling]) -> Row:
@@ -164,7 +164,7 @@ point. Where there is an expected response, what contradicts it is wrong."""
             response,
             *([reference] if reference and not evidence.is_empty(reference) else []),
         ]
-        return Turn((_grading(request(self.instructions, asked, score_schema(LOWEST, HIGHEST))),))
+        return Turn((_grading(request(self.instructions, asked, score_form(LOWEST, HIGHEST))),))
 
     def row(self, turn: Turn, rulings: Sequence[Ruling]) -> Row:
         """The median grade."""
