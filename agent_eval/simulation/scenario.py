@@ -27,26 +27,26 @@ class ScenarioPlayer(ABC):
         self._said = 0
 
     @abstractmethod
-    async def write(self, history: list[Invocation]) -> str | None:
-        """The text of the next message; None where nothing fits.
+    async def write(self, history: list[Invocation]) -> str | StoppedBy:
+        """The text of the next message, or why there is none.
 
         Raises:
-            SimulatedUserError: none came.
+            SimulatedUserError: there should be one, and none came.
         """
 
     async def next_message(self, history: list[Invocation]) -> Content | None:
         """The next message. A text with the stop signal ends the conversation, and nobody sees it.
 
         Raises:
-            SimulatedUserError: none came.
+            SimulatedUserError: there should be one, and none came.
         """
         if 0 <= self._limit <= self._said:
             self.stopped_by = StoppedBy.TURN_LIMIT
             return None
         text = await self.write(history) if self._said else self.scenario.starting_prompt
         self._said += 1
-        if text is None:
-            self.stopped_by = StoppedBy.NO_TURN_FITS
+        if isinstance(text, StoppedBy):
+            self.stopped_by = text
         elif says_stop(text):
             self.stopped_by = StoppedBy.STOP_SIGNAL
         else:

@@ -1,4 +1,4 @@
-"""Scenarios through the command line: the real process, a user played by a model on the loopback interface."""
+"""Scenarios through the command line: a real process, its user played by a model of this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from agent_eval import EvalStatus, EvaluationResult, PerInvocationResult
 
 
 def goal(metric, actual, expected, scenario):
-    rows = [PerInvocationResult(score=1.0, eval_status=EvalStatus.PASSED) for _ in actual]
-    return EvaluationResult(overall_score=1.0, overall_eval_status=EvalStatus.PASSED, per_invocation_results=rows)
+    passed = EvalStatus.PASSED
+    rows = [PerInvocationResult(score=1.0, eval_status=passed) for _ in actual]
+    return EvaluationResult(overall_score=1.0, overall_eval_status=passed, per_invocation_results=rows)
 """
 MODEL = "gemini-2.5-flash"
 IMPATIENT = {"http_options": {"retry_options": {"attempts": 2, "initial_delay": 0.01}}}
@@ -384,7 +385,10 @@ def test_agent_that_crashes_in_a_scenario_is_not_the_users_fault(
 
 
 def test_runs_differ_and_have_a_pass_rate(desk: Project, model_server: ModelServer) -> None:
-    rule = {"num_runs": 6, "cross_run_scoring_by_metric": {"max_turns_v1": {"method": "pass_rate", "threshold": 0.4}}}
+    rule = {
+        "num_runs": 6,
+        "cross_run_scoring_by_metric": {"max_turns_v1": {"method": "pass_rate", "threshold": 0.4}},
+    }
     config = {
         "criteria": {"max_turns_v1": 2},
         "user_simulator_config": {"model": MODEL},
@@ -411,7 +415,10 @@ def test_runs_differ_and_have_a_pass_rate(desk: Project, model_server: ModelServ
 
 
 def test_tokens_of_the_user_are_counted_apart(desk: Project, model_server: ModelServer) -> None:
-    desk.write("pyproject.toml", f'[tool.agent-eval.judge-prices]\n"{MODEL}" = {{input-price = 1.0, output-price = 2.0}}\n')
+    desk.write(
+        "pyproject.toml",
+        f'[tool.agent-eval.judge-prices]\n"{MODEL}" = {{input-price = 1.0, output-price = 2.0}}\n',
+    )
     model_server.answers(*[said("more", input_tokens=100, output_tokens=10)] * 2)
     model_server.always = said("</finished>", input_tokens=100, output_tokens=10)
 
