@@ -36,9 +36,13 @@ class Scorer(Protocol):
     """What scores a run."""
 
     async def score(
-        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+        self,
+        case: EvalCase,
+        invocations: list[Invocation],
+        state: Mapping[str, Any],
+        context: Sequence[Invocation],
     ) -> Sequence[MetricResult]:
-        """One result a metric."""
+        """One result a metric. Turns before those that count are context."""
         ...
 
 
@@ -90,8 +94,8 @@ async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Pla
 async def score(played: Played, scorer: Scorer) -> RunRecord:
     """Scores a run, unless it crashed, and puts all of it on record."""
     spec, conversation, error = played.spec, played.conversation, played.error
-    case, turns = spec.case.scored, conversation.scored_turns
-    metrics = [] if error else await scorer.score(case, turns, conversation.state)
+    case, turns, context = spec.case.scored, conversation.scored_turns, conversation.context
+    metrics = [] if error else await scorer.score(case, turns, conversation.state, context)
     return RunRecord(
         eval_set_id=spec.eval_set_id,
         eval_id=spec.case.eval_id,
@@ -108,7 +112,7 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
             session_id=conversation.request.session_id,
             state=conversation.state if isinstance(conversation.state, dict) else {},
         ),
-        context=conversation.context,
+        context=context,
         invocations=turns,
         stopped_by=conversation.stopped_by(error),
         simulator=played.simulator,

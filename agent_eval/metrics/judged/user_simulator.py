@@ -112,7 +112,7 @@ class UserSimulatorQuality(JudgedEvaluator):
 
 def _talk(run: RunContext, number: int) -> list[Exhibit]:
     """The messages before one, with what is attached to them."""
-    return [
+    talk = [
         exhibit
         for index, turn in enumerate(run.invocations[:number], 1)
         for exhibit in (
@@ -120,6 +120,7 @@ def _talk(run: RunContext, number: int) -> list[Exhibit]:
             evidence.message(f"Turn {index}: the agent says", turn.final_response),
         )
     ]
+    return [*evidence.history(run.context), *talk]
 
 
 def _faults(persona: UserPersona | None, stop_signal: str) -> str:
