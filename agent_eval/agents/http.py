@@ -129,6 +129,8 @@ class HttpSession:
         session = _document(await _send(self._client, "POST", path, serde.to_json(body)))
         taken = session.get("events") if isinstance(session, dict) else None
         if len(taken or ()) != len(self._request.events):
+            with contextlib.suppress(ServerError):
+                await _send(self._client, "DELETE", self._path)
             raise ServerError(
                 "the server did not take the events of `session_input`; it may be too old for that"
             )
