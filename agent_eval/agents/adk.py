@@ -25,6 +25,7 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.base_toolset import BaseToolset
 
+from agent_eval.agents.adk_details import details_of
 from agent_eval.agents.adk_events import adk_event, event_of, sdk_content
 from agent_eval.agents.adk_recorder import Recorder
 from agent_eval.agents.adk_rules import check_answered, questions, reply
@@ -32,7 +33,7 @@ from agent_eval.agents.adk_setup import run_config, warm_up
 from agent_eval.agents.adk_toolsets import Toolsets, out_of_reach
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.agents.tools import MockedToolError, MockedTools
-from agent_eval.schema.trace import USER_AUTHOR, Content, Event, FunctionCall
+from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,19 @@ class AdkAgent:
         for event in request.events:
             await sessions.append_event(session, adk_event(event, _author(event, root)))
         return AdkSession(request, runner, recorder, toolsets)
+
+    async def details(self) -> AppDetails | None:
+        """What the agents of the app show.
+
+        Raises:
+            Exception: whatever a toolset raises that cannot list its tools.
+        """
+        app = await self._made()
+        toolsets = Toolsets()
+        try:
+            return await details_of(toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh))
+        finally:
+            await toolsets.close()
 
     async def _made(self) -> App:
         """The app, after `reset_data`."""

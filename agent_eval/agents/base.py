@@ -105,3 +105,7 @@ class Agent(Protocol):
     async def open(self, request: SessionRequest) -> AgentSession:
         """Starts a session of its own: from the events of the request, else from an empty conversation."""
         ...
+
+    async def details(self) -> AppDetails | None:
+        """Instructions and tools, as far as the agent shows them without being asked anything."""
+        ...

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from agent_eval import serde
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
-from agent_eval.schema.trace import USER_AUTHOR, Content, Event, FunctionCall
+from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
 CONNECT_SECONDS = 10.0
 """To reach the server. How long it may think is the run's time limit to say."""
@@ -65,6 +65,10 @@ class HttpAgent:
             await client.aclose()
             raise
         return session
+
+    async def details(self) -> AppDetails | None:
+        """The server tells nothing of it."""
+        return None
 
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:

@@ -162,6 +162,10 @@ class PythonAgent:
         """A session with its own state, and its own agent if the agent comes from a factory."""
         return PythonSession(self.name, await self._make(), Session(request))
 
+    async def details(self) -> AppDetails | None:
+        """What the callable's attributes say."""
+        return _app_details(self.name, await self._make())
+
 
 _END = object()
 

@@ -107,7 +107,7 @@ def _ends(result: EvalResult) -> Iterator[str]:
         cases = [case.eval_id for case, stopped_by in simulated if stopped_by is end]
         if cases:
             names = ", ".join(dict.fromkeys(cases))
-            yield f"{len(cases)} of {count(len(simulated), 'conversation')} {told}: {names}"
+            yield f"{len(cases)} of {len(simulated)} conversations {told}: {names}"
 
 
 def _table(console: Console, result: EvalResult) -> Table:

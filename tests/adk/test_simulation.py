@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -229,3 +230,61 @@ def test_mocked_user_who_fails_is_told_apart_from_the_agent(
 
 def answers_so_far(record: RunRecord) -> list[str]:
     return [turn.final_response.text for turn in record.invocations if turn.final_response]
+
+
+TEAM = '''\
+"""An agent with a tool of its own, a toolset, an AgentTool and a sub-agent."""
+
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.function_tool import FunctionTool
+
+
+def find_desk(floor: int) -> str:
+    """Finds a free desk."""
+
+
+def order_chair(kind: str) -> str:
+    """Orders a chair."""
+
+
+class Chairs(BaseToolset):
+    async def get_tools(self, readonly_context=None):
+        return [FunctionTool(order_chair)]
+
+    async def close(self):
+        pass
+
+
+lawyer = LlmAgent(name="lawyer", model="gemini-2.5-flash", instruction=lambda context: "secret")
+billing = LlmAgent(name="billing", model="gemini-2.5-flash", instruction="Write invoices.", description="Money.")
+root_agent = LlmAgent(
+    name="clerk",
+    model="gemini-2.5-flash",
+    instruction="Rent desks on floor {floor}.",
+    tools=[find_desk, Chairs(), AgentTool(lawyer)],
+    sub_agents=[billing],
+)
+'''
+
+
+def test_scenarios_are_written_from_the_whole_tree_of_agents(
+    here: Project, model_server: ModelServer
+) -> None:
+    here.agent(TEAM, "team")
+    told = {"starting_prompt": "A desk?", "conversation_plan": "Get a desk.", "user_persona": "NONE"}
+    model_server.always = {"scenarios": [told]}
+
+    done = here.agent_eval("scenario", "generate", "team", "set.evalset.json", "--count", "1")
+
+    assert done.code == 0, done.stderr
+    (asked,) = model_server.requests
+    described = json.loads(asked.prompt.partition("The agent:\n")[2].rpartition("\n\n")[0])
+    assert {name: agent["instructions"] for name, agent in described.items()} == {
+        "clerk": "Rent desks on floor {floor}.",
+        "billing": "Write invoices.",
+        "lawyer": "(made when the agent runs)",
+    }
+    assert [tool["name"] for tool in described["clerk"]["tools"]] == ["find_desk", "order_chair", "lawyer"]
+    assert described["clerk"]["tools"][0]["description"] == "Finds a free desk."

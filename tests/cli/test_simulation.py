@@ -464,3 +464,221 @@ def test_record_of_a_replayed_conversation_says_nothing_of_users(project: Projec
     summary = project.results()[0].read_text()
     for word in ("stopped_by", "simulator", "context"):
         assert word not in journal + summary
+
+
+# What is told before anything runs
+
+
+@pytest.mark.parametrize(
+    "metric", ["tool_trajectory_avg_score", "response_match_score", "final_response_match_v2"]
+)
+def test_metric_that_needs_a_reference_is_refused_with_those_that_fit(
+    desk: Project, model_server: ModelServer, metric: str
+) -> None:
+    desk.write("eval_config.json", {"criteria": {"max_turns_v1": 3, metric: 0.5}})
+
+    done = run(desk)
+
+    assert done.code == 2
+    told = " ".join(done.stderr.split())
+    assert f"eval_config.json: criteria.{metric}: `{metric}` compares with expected turns" in told
+    assert "case `desk` is a scenario, which has none" in told
+    fitting = told.partition("those that fit are ")[2]
+    for name in ("hallucinations_v1", "safety_v1", "multi_turn_task_success_v1", "required_tools_v1"):
+        assert name in fitting
+    assert "per_turn_user_simulator_quality_v1" in fitting
+    assert metric not in fitting
+    assert model_server.requests == model_server.preflights == []
+
+
+def test_default_criteria_do_not_fit_a_scenario(desk: Project) -> None:
+    (desk.root / "eval_config.json").unlink()
+    desk.write("set.json", eval_set(scenario("a"), scenario("b"), case("c")))
+
+    done = run(desk, "--dry_run")
+
+    assert done.code == 2
+    told = " ".join(done.stderr.split())
+    assert "the default config, as no config was found: criteria.tool_trajectory_avg_score" in told
+    assert "case `a` (and 1 more) is a scenario" in told
+
+
+PLACEHOLDERS = "{{ stop_signal }}{{ conversation_plan }}{{ conversation_history }}"
+REFUSED = {
+    "a user who speaks": (
+        {"type": "llm_audio"},
+        "user_simulator_config.type: `llm_audio`, a simulated user who speaks, is not supported",
+    ),
+    "no turns": (
+        {"max_allowed_invocations": 0},
+        "user_simulator_config.max_allowed_invocations: 0 leaves no turn to play",
+    ),
+    "unknown model": ({"model": "judge"}, "user_simulator_config.model: no provider is known"),
+    "setting without meaning": (
+        {"model": "openai/small", "model_configuration": {"response_modalities": ["AUDIO"]}},
+        "user_simulator_config.model: `openai/small` cannot follow `response_modalities`",
+    ),
+    "instructions without placeholders": (
+        {"custom_instructions": "Be brief. {{ stop_signal }}"},
+        "the instructions lack {{ conversation_plan }}, {{ conversation_history }}",
+    ),
+    "instructions that cannot be filled in": (
+        {"custom_instructions": PLACEHOLDERS + "{{ persona.id }}"},
+        "case `desk`: the simulated user's instructions cannot be filled in: UndefinedError",
+    ),
+    "script without turns": ({"type": "scripted"}, "user_simulator_config"),
+}
+
+
+@pytest.mark.parametrize(("simulator", "told"), REFUSED.values(), ids=REFUSED.keys())
+def test_user_who_cannot_be_played_is_refused(
+    desk: Project, model_server: ModelServer, simulator: dict[str, Any], told: str
+) -> None:
+    desk.write("eval_config.json", played_by(simulator))
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert told in " ".join(done.stderr.split())
+    assert model_server.requests == []
+
+
+def test_persona_needs_a_place_in_instructions_of_ones_own(desk: Project, model_server: ModelServer) -> None:
+    desk.write("set.json", eval_set(scenario(persona="EXPERT")))
+    desk.write("eval_config.json", played_by({"custom_instructions": PLACEHOLDERS}))
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert (
+        "case `desk`: has a persona, and `custom_instructions` of the config lack {{ persona }}"
+        in done.stderr
+    )
+
+
+def test_live_models_are_refused(desk: Project) -> None:
+    desk.write("eval_config.json", played_by(live_model_config={"timeout_seconds": 30}))
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert "live_model_config: live models (streaming in both directions) are not supported" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"), [(" ", "is empty"), ("Bye </FINISHED>", "holds the stop signal")]
+)
+def test_opening_that_cannot_be_said_is_refused(desk: Project, prompt: str, told: str) -> None:
+    desk.write("set.json", eval_set(scenario(prompt=prompt)))
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert "case `desk`: `starting_prompt` " + told in done.stderr
+
+
+def test_unknown_persona_is_refused_with_the_list(desk: Project) -> None:
+    desk.write("set.json", eval_set(scenario(persona="expert")))
+
+    done = run(desk)
+
+    assert done.code == 2
+    assert "unknown persona id `expert`; the pre-built ones are EXPERT, NOVICE, EVALUATOR" in done.stderr
+
+
+# Users without a network
+
+
+def test_script_plays_without_a_model(desk: Project) -> None:
+    desk.agent(ECHO)
+    turns = [{"when": "by the window", "say": "Thanks."}, "The one by the window."]
+    desk.write("eval_config.json", played_by({"type": "scripted", "turns": turns}))
+
+    done = run(desk, "--num_runs", "2")
+
+    assert done.code == 0
+    for record in desk.records():
+        assert [said for said, _ in talk(record)] == ["Book me a desk", "The one by the window.", "Thanks."]
+        assert record.stopped_by == "end_of_script"
+        assert record.simulator is None
+    assert "user played by a script" in done.stderr
+    assert "simulator" not in desk.summary()["totals"]
+
+
+def test_script_without_a_fitting_turn_is_warned_of(desk: Project) -> None:
+    turns = [{"when": "which one", "say": "Any."}]
+    desk.write("eval_config.json", played_by({"type": "scripted", "turns": turns}))
+
+    done = run(desk)
+
+    assert done.code == 0
+    assert desk.records()[0].stopped_by == "no_turn_fits"
+    told = " ".join(done.stdout.split())
+    assert "1 of 1 conversations ended as no turn of the script fits the agent's last answer: desk" in told
+
+
+def test_callable_plays_the_user(desk: Project) -> None:
+    desk.write(
+        "player.py",
+        """\
+        async def say(request):
+            assert "Book one desk" in request.system
+            return "</finished>" if len(request.contents) > 3 else f"more {request.config['seed'] % 1}"
+        """,
+    )
+    desk.write("eval_config.json", played_by({"model": "python/player:say"}))
+
+    done = run(desk)
+
+    assert done.code == 0, done.stdout
+    assert talk(desk.records()[0]) == [("Book me a desk", "sure"), ("more 0", "sure")]
+
+
+def test_callable_that_raises_crashes_the_run(desk: Project) -> None:
+    desk.write("player.py", "def say(request):\n    raise LookupError('no idea')\n")
+    desk.write("eval_config.json", played_by({"model": "python/player:say"}))
+
+    run(desk)
+
+    error = desk.records()[0].error
+    assert error
+    assert error.type == "SimulatedUserError"
+    assert error.message == "the simulated user gave no message: python/player:say: LookupError: no idea"
+
+
+def test_plan_of_a_run_says_who_plays_the_user(desk: Project) -> None:
+    done = run(desk, "--dry_run", "--json")
+
+    assert done.code == 0
+    assert done.document["eval_sets"][0]["user_played_by"] == MODEL
+    assert f"played by {MODEL}" in done.stderr
+
+
+def test_details_show_the_conversation_and_its_end(desk: Project, model_server: ModelServer) -> None:
+    model_server.answers("The one by the window.", "</finished>")
+    given = {
+        "app_name": "bot",
+        "user_id": "u",
+        "events": [{"author": "user", "content": {"parts": [{"text": "hello"}]}}],
+    }
+    desk.write("set.json", eval_set(scenario(session_input=given)))
+
+    done = run(desk, "--print_detailed_results")
+
+    assert "before user: hello" in done.stdout
+    assert "2. user: The one by the window." in done.stdout
+    assert "ended by: stop signal" in done.stdout
+
+
+def test_result_is_reported_again_with_its_users(desk: Project, model_server: ModelServer) -> None:
+    desk.write("eval_config.json", played_by({"model": MODEL, "max_allowed_invocations": 2}))
+    model_server.always = "tell me more"
+    run(desk)
+    summary = desk.results()[0]
+    summary.unlink()
+
+    done = desk.agent_eval("report", str(summary.with_suffix("")) + ".runs.jsonl")
+
+    assert done.code == 0, done.stderr
+    assert f"simulated user {MODEL}: 1 request, 15 tokens" in done.stdout
+    assert "the turn limit" in " ".join(done.stdout.split())
