@@ -258,7 +258,7 @@ class Chairs(BaseToolset):
 
 
 lawyer = LlmAgent(name="lawyer", model="gemini-2.5-flash", instruction=lambda context: "secret")
-billing = LlmAgent(name="billing", model="gemini-2.5-flash", instruction="Write invoices.", description="Money.")
+billing = LlmAgent(name="billing", model="gemini-2.5-flash", instruction="Write invoices.")
 root_agent = LlmAgent(
     name="clerk",
     model="gemini-2.5-flash",
