@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -271,3 +272,25 @@ def test_result_is_reported_again_with_its_users(desk: Project, model_server: Mo
     assert done.code == 0, done.stderr
     assert f"simulated user {MODEL}: 1 request, 15 tokens" in done.stdout
     assert "the turn limit" in " ".join(done.stdout.split())
+
+
+def test_adk_result_has_the_whole_session_and_rows_of_what_counts(
+    desk: Project, model_server: ModelServer
+) -> None:
+    model_server.answers("The one by the window.", "</finished>")
+    events = [{"author": "user", "content": {"parts": [{"text": "hello"}]}}]
+    given = {"app_name": "bot", "user_id": "u", "events": events}
+    desk.write("set.json", eval_set(scenario(session_input=given)))
+
+    assert run(desk, "--adk_results").code == 0
+
+    (file,) = (desk.root / "bot" / ".adk" / "eval_history").glob("*.json")
+    (found,) = json.loads(file.read_text())["eval_case_results"]
+    said_by_user = [
+        event["content"]["parts"][0]["text"]
+        for event in found["session_details"]["events"]
+        if event["author"] == "user"
+    ]
+    assert said_by_user == ["hello", "Book me a desk", "The one by the window."]
+    assert len(found["eval_metric_result_per_invocation"]) == 2
+    assert desk.agent_eval("report", str(file)).code == 0
