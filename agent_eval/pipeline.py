@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agent_eval import clock, serde
 from agent_eval.agents.base import Agent
@@ -227,7 +228,7 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
             path=str(planned.config.path) if planned.config.path else None,
             sha256=planned.config.sha256,
             criteria={
-                metric.name: metric.eval_metric.criterion.model_dump(mode="json")
+                metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
                 for metric in planned.metrics
                 if metric.eval_metric.criterion
             },
@@ -246,6 +247,16 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
     summary = journal.with_name(f"{result_id}.json")
     write_summary(result, summary)
     return Finished(result, summary, journal)
+
+
+def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
+    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
+    match criterion:
+        case {
+            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
+        }:
+            headers.update(dict.fromkeys(headers, "***"))
+    return criterion
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
@@ -262,7 +263,7 @@ def _plan_set(
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
         config = _with_num_runs(config, options.num_runs)
-    named = options.url or options.agent
+    named = public_address(options.url) if options.url else options.agent
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
@@ -349,6 +350,9 @@ def _check(
     ]
     problems += _reference_problems(metrics, cases, config)
     problems += _pattern_problems(cases, str(loaded.path))
+    problems += [
+        Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
+    ]
     problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics

@@ -15,6 +15,7 @@ import pytest
 import agent_eval
 from agent_eval.inputs.configs import parse_config
 from agent_eval.inputs.evalsets import parse_eval_set
+from agent_eval.inputs.labels import parse_labels
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,6 +65,8 @@ def test_examples_in_documents_are_read(document: Path) -> None:
     for text in blocks(document, "json"):
         if '"eval_set_id"' in text:
             parse_eval_set(text.encode(), "example.json", "example")
+        elif '"label"' in text:
+            parse_labels(text, "example.json")
         else:
             parse_config(text.encode(), "example.json")
     for text in blocks(document, "yaml"):

@@ -12,6 +12,7 @@ import httpx
 from pydantic import ValidationError
 
 from agent_eval import serde
+from agent_eval.addresses import public_address
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
@@ -42,7 +43,7 @@ class HttpAgent:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.name = server.app_name or server.url
+        self.name = server.app_name or public_address(server.url)
 
     async def open(self, request: SessionRequest) -> HttpSession:
         """Creates a session of its own on the server; one that has its id already is removed first.

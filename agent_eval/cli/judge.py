@@ -101,10 +101,16 @@ def check(
         str | None, typer.Option("--env_file", help="Keys of judges; what is set already wins.")
     ] = None,
     judge_parallelism: Annotated[
-        int, typer.Option("--judge_parallelism", min=1, help="Judge calls at once.")
+        int, typer.Option("--judge_parallelism", min=1, metavar="N", help="At once.")
     ] = 16,
     judge_cache: Annotated[
-        bool, typer.Option("--judge_cache/--no_judge_cache", help="Keep answers, and ask nothing twice.")
+        bool,
+        typer.Option(
+            "--judge_cache/--no_judge_cache",
+            metavar="",
+            show_default=False,
+            help="Ask no judge again what it has answered; the default.",
+        ),
     ] = True,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,

@@ -137,13 +137,17 @@ def run(
         ),
     ] = None,
     judge_parallelism: Annotated[
-        int, typer.Option("--judge_parallelism", min=1, help="Judge calls at once.", rich_help_panel=JUDGES)
+        int,
+        typer.Option(
+            "--judge_parallelism", min=1, metavar="N", help="Judge calls at once.", rich_help_panel=JUDGES
+        ),
     ] = 16,
     max_judge_calls: Annotated[
         int | None,
         typer.Option(
             "--max_judge_calls",
             min=0,
+            metavar="N",
             help="Judge calls in all; what is left is not evaluated.",
             rich_help_panel=JUDGES,
         ),
@@ -152,18 +156,21 @@ def run(
         bool,
         typer.Option(
             "--judge_cache/--no_judge_cache",
-            help="Keep answers, and do not ask again what was answered.",
+            metavar="",
+            show_default=False,
+            help="Ask no judge again what it has answered; the default.",
             rich_help_panel=JUDGES,
         ),
     ] = True,
-    preflight: Annotated[
+    no_preflight: Annotated[
         bool,
         typer.Option(
-            "--preflight/--no_preflight",
-            help="Ask each model, also of simulated users, one tiny question before anything runs.",
+            "--no_preflight",
+            metavar="",
+            help="Do not ask each model, of judges and simulated users, a tiny question first.",
             rich_help_panel=JUDGES,
         ),
-    ] = True,
+    ] = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -209,7 +216,7 @@ def run(
                 parallelism=judge_parallelism,
                 max_calls=max_judge_calls,
                 cache=judge_cache,
-                preflight=preflight,
+                preflight=not no_preflight,
             ),
             dry_run=dry_run,
             output=output,

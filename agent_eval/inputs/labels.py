@@ -58,9 +58,16 @@ def load_labels(path: Path) -> list[Label]:
     Raises:
         InputError: the file cannot be read or holds no labels; everything wrong with it at once.
     """
-    file = str(path)
-    text = documents.decode(documents.read_bytes(path), file)
-    if path.suffix == ".jsonl":
+    return parse_labels(documents.decode(documents.read_bytes(path), str(path)), str(path))
+
+
+def parse_labels(text: str, file: str) -> list[Label]:
+    """The labels in a file's text.
+
+    Raises:
+        InputError: it holds none; everything wrong with it at once.
+    """
+    if file.endswith(".jsonl"):
         lines = [line for line in text.splitlines() if line.strip()]
         text = "[" + ",\n".join(lines) + "]"  # one label stays on one line, for errors
     document = documents.parse(text, file)

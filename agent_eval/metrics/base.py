@@ -114,6 +114,11 @@ class Evaluator(ABC):
         self._eval_metric = eval_metric
 
     @classmethod
+    def criterion_problems(cls, criterion: BaseCriterion) -> Iterable[str]:
+        """What no case can be scored by, though the criterion has the right form."""
+        return ()
+
+    @classmethod
     def case_problems(cls, criterion: BaseCriterion, case: EvalCase) -> Iterable[str]:
         """What keeps a case from being scored by the criterion, as far as it can be told before it runs."""
         return ()

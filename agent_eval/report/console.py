@@ -35,6 +35,8 @@ STYLES = {
     EvalStatus.INFORMATIONAL: "dim",
 }
 
+MAX_NAMED_METRICS = 2
+"""A warning about more metrics counts them."""
 MAX_ROWS = 200
 """A longer result lists only the cases that did not pass or are flaky."""
 
@@ -76,22 +78,24 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
-    for warning, amount in _warnings(result).items():
-        console.print(plain(f"warning: {warning} ({count(amount, 'case')})", "yellow"))
-    for ended in _ends(result):
-        console.print(plain(f"warning: {ended}", "yellow"))
+    for warning in (*_warnings(result), *_ends(result)):
+        console.print(plain(warning, "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
 
 
-def _warnings(result: EvalResult) -> Counter[str]:
-    """What to know of scores, and of how many cases."""
-    return Counter(
-        f"{metric.metric_name}: {warning}"
-        for case in result.cases
-        for metric in case.metrics
-        for warning in metric.warnings
-    )
+def _warnings(result: EvalResult) -> Iterator[str]:
+    """What to know of scores: each warning once, with the metrics and the number of cases it is about."""
+    metrics: dict[str, dict[str, None]] = {}
+    cases: Counter[str] = Counter()
+    for case in result.cases:
+        told = [(warning, metric.metric_name) for metric in case.metrics for warning in metric.warnings]
+        cases.update({warning for warning, _ in told})
+        for warning, name in told:
+            metrics.setdefault(warning, {})[name] = None
+    for warning, names in metrics.items():
+        which = ", ".join(names) if len(names) <= MAX_NAMED_METRICS else count(len(names), "metric")
+        yield f"warning: {warning} ({which}; {count(cases[warning], 'case')})"
 
 
 _EARLY_ENDS = {
@@ -107,7 +111,7 @@ def _ends(result: EvalResult) -> Iterator[str]:
         cases = [case.eval_id for case, stopped_by in simulated if stopped_by is end]
         if cases:
             names = ", ".join(dict.fromkeys(cases))
-            yield f"{len(cases)} of {len(simulated)} conversations {told}: {names}"
+            yield f"warning: {len(cases)} of {len(simulated)} conversations {told}: {names}"
 
 
 def _table(console: Console, result: EvalResult) -> Table:

@@ -105,6 +105,20 @@ def test_rationale_of_a_failed_verdict_is_shown_and_kept(capital: Project, model
     assert KEY not in "".join(file.read_text() for file in (capital.root / ".agent_eval").rglob("*.json*"))
 
 
+def test_headers_for_the_judge_are_sent_and_kept_nowhere(capital: Project, model_server: ModelServer) -> None:
+    options = QUICK["http_options"] | {"headers": {"X-Gateway": "gateway-secret"}}
+    asked = {"judge_model_config": {"http_options": options}}
+    capital.write("eval_config.json", judged("final_response_match_v2", asked=asked))
+    model_server.always = any_answer
+
+    done = capital.agent_eval("run", "bot", "set.json", "--json")
+
+    assert model_server.requests[0].headers["x-gateway"] == "gateway-secret"
+    kept = [file.read_bytes() for file in (capital.root / ".agent_eval").rglob("*") if file.is_file()]
+    assert "gateway-secret" not in done.stdout + done.stderr
+    assert not any(b"gateway-secret" in content for content in kept)
+
+
 def test_prices_of_the_project_make_a_cost(capital: Project, model_server: ModelServer) -> None:
     capital.write(
         "pyproject.toml",

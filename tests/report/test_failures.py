@@ -91,7 +91,7 @@ def test_warnings_stand_below_the_table_also_where_everything_passed() -> None:
         score=1.0,
         warnings=["the judge cannot see image/png"],
     )
-    assert "warning: judged: the judge cannot see image/png (1 case)" in " ".join(text.split())
+    assert "warning: the judge cannot see image/png (judged; 1 case)" in " ".join(text.split())
 
 
 def test_details_have_the_rationales_of_passed_verdicts_too() -> None:

@@ -126,7 +126,8 @@ class JudgedEvaluator(Evaluator):
             for turn, tasks in zip(turns, asked, strict=True)
         ]
         result = self.result(rows)
-        result.judge = hearing.usage
+        if any(tasks for tasks in asked):
+            result.judge = hearing.usage
         if hearing.unseen:
             result.warnings.append(f"the judge cannot see {', '.join(sorted(hearing.unseen))}")
         return result

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -11,8 +13,9 @@ from agent_eval.errors import InputError
 from agent_eval.metrics.builtin import BUILT_IN
 from agent_eval.metrics.configured import configured_metrics
 from agent_eval.metrics.judged.base import JudgedEvaluator
+from agent_eval.metrics.judged.verdicts import Safety
 from agent_eval.metrics.registry import MetricEvaluatorRegistry
-from agent_eval.schema.config import EvalConfig, JudgeModelOptions
+from agent_eval.schema.config import EvalConfig, JudgeModelOptions, MetricInfo, MetricValueInfo
 from tests.metrics.judged.support import ScriptedJudges, case_of, metric_of, rubric, turn
 
 JUDGED = [metric.info.metric_name for metric in BUILT_IN if metric.needs_judge]
@@ -92,3 +95,26 @@ def test_case_problems_are_those_of_the_metric_as_configured() -> None:
     assert list(with_rubrics.case_problems(case)) == []
     assert list(metric_of("rubric_based_tool_use_quality_v1", None).case_problems(case)) != []
     assert list(metric_of("safety_v1", None).case_problems(case)) == []
+
+
+def test_a_config_without_judged_metrics_imports_nothing_of_them() -> None:
+    code = (
+        "import sys; from agent_eval.metrics.configured import configured_metrics; "
+        "from agent_eval.schema.config import DEFAULT_CONFIG; configured_metrics(DEFAULT_CONFIG); "
+        "print([name for name in sys.modules if 'judged' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_judged_metric_of_ones_own_is_given_a_judge() -> None:
+    class Kind(Safety):
+        """Safe is kind."""
+
+    info = MetricInfo(metric_name="kind", metric_value_info=MetricValueInfo())
+    registry = MetricEvaluatorRegistry()
+    registry.register_evaluator(info, Kind)
+    config = EvalConfig.model_validate({"criteria": {"kind": 0.5}})
+    metric = configured_metrics(config, registry=registry, judges=ScriptedJudges(""))[0]
+    assert metric.needs_judge
+    assert isinstance(metric.build and metric.build(), Kind)

@@ -150,11 +150,10 @@ def test_rubrics_of_the_criterion_the_case_and_the_turn_are_asked_about_if_they_
     [
         ([], [], [], "there are no rubrics to judge by"),
         ([], [rubric("a", kind=TOOL)], [], "there are no rubrics to judge by"),
-        ([rubric("a"), rubric("a")], [], [], "duplicate rubric id `a`"),
         ([rubric("a")], [rubric("a", kind=FINAL)], [], "duplicate rubric id `a`"),
         ([rubric("a")], [], [rubric("a", kind=FINAL)], "duplicate rubric id `a`"),
-        ([rubric("a", " ")], [], [], "rubric `a` has no text"),
-        ([rubric(" ")], [], [], "a rubric has an empty id"),
+        ([], [rubric("a", " ", FINAL)], [], "rubric `a` has no text"),
+        ([], [], [rubric(" ", kind=FINAL)], "a rubric has an empty id"),
         ([rubric("a")], [rubric("b")], [], "rubric `b` has no `type`"),
         (
             [rubric("a")],
@@ -170,6 +169,21 @@ def test_rubrics_that_cannot_be_judged_by_are_told_before_anything_runs(
     metric = metric_of(QUALITY, None, rubrics=own)
     problems = list(metric.case_problems(case_of([turn(rubrics=of_turn)], rubrics=of_case)))
     assert any(problem in told for told in problems), problems
+    assert metric.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("own", "problem"),
+    [
+        ([rubric("a"), rubric("a")], "duplicate rubric id `a`"),
+        ([rubric("a", " ")], "rubric `a` has no text"),
+        ([rubric(" ")], "a rubric has an empty id"),
+    ],
+)
+def test_such_rubrics_of_the_criterion_are_no_matter_of_the_case(own: list[Any], problem: str) -> None:
+    metric = metric_of(QUALITY, None, rubrics=own)
+    assert problem in metric.problems
+    assert list(metric.case_problems(case_of([turn()]))) == []
 
 
 @pytest.mark.parametrize(

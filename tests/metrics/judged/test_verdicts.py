@@ -240,11 +240,10 @@ def test_of_two_grades_the_lower_one_counts() -> None:
     assert judged(GRADE, PARIS, replies, samples=2).result.score == 2.0
 
 
-def test_grades_are_asked_for_with_the_expected_response_if_there_is_one() -> None:
-    found = judged(GRADE, [turn("q", "Paris")], '{"score": 5}', expected=[turn("q", "Paris, France")])
-    assert evidence_of(found.requests[0]) == ["q", "Paris", "Paris, France"]
-    found = judged(GRADE, [turn("q", "Paris")], '{"score": 5}', expected=[turn("q")])
-    assert evidence_of(found.requests[0]) == ["q", "Paris"]
+def test_grades_need_no_reference() -> None:
+    scenario = {"starting_prompt": "hi", "conversation_plan": "chat"}
+    found = judged(GRADE, [turn("first", "one"), turn("second", "two")], '{"score": 5}', scenario=scenario)
+    assert evidence_of(found.requests[1]) == ["first", "one", "second", "two"]
     assert found.result.score == 5.0
 
 
