@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +75,7 @@ def session_of(file: str | None, app_name: str | None) -> SessionInput | None:
     return SessionInput(app_name=app_name, user_id=DEFAULT_USER) if app_name else None
 
 
-def generate_scenarios(
+async def generate_scenarios(
     agent: str, eval_set: Path, model: str, wish: Wish, session_file: str | None
 ) -> Written:
     """Has a model write scenarios for an agent, and adds them as cases.
@@ -91,7 +90,7 @@ def generate_scenarios(
     with_cases(_content(eval_set), eval_set, [])  # before the model is paid for
     resolved = resolve_agent(agent, AgentOptions())
     session = session_of(session_file, resolved.name)
-    return _written(eval_set, asyncio.run(_generated(resolved, model, wish)), session)
+    return _written(eval_set, await _generated(resolved, model, wish), session)
 
 
 async def _generated(agent: Agent, model: str, wish: Wish) -> list[ConversationScenario]:

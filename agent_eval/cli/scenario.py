@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,7 +98,7 @@ def generate(
             load_env_file(Path(env_file))
         wish = Wish(count, instruction, environment_context)
         path = eval_set_path(eval_set, agent)
-        _tell(generate_scenarios(agent, path, model, wish, session_input_file), out)
+        _tell(asyncio.run(generate_scenarios(agent, path, model, wish, session_input_file)), out)
 
 
 def _tell(written: Written, out: Output) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from typing import Any
@@ -241,7 +242,8 @@ def generate(project: Project, *options: str, count: int = 2) -> Outcome:
 def generated(project: Project) -> Written:
     """The same in this process."""
     folder = project.root
-    return generate_scenarios(str(folder / "planner"), folder / "set.evalset.json", MODEL, Wish(2), None)
+    eval_set = folder / "set.evalset.json"
+    return asyncio.run(generate_scenarios(str(folder / "planner"), eval_set, MODEL, Wish(2), None))
 
 
 def written(*scenarios: dict[str, Any]) -> dict[str, Any]:
