@@ -35,7 +35,6 @@ from agent_eval.schema.result import (
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -140,10 +139,8 @@ async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished
             raise InputError(problem) from None
 
         def played(spec: RunSpec) -> Awaitable[Played]:
-            def player() -> StaticPlayer:
-                return StaticPlayer(spec.case.conversation or [])
-
-            return play(spec, evaluation.agents[spec.agent], player)
+            players = opened[spec.set_index].planned.players
+            return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
 
         def scored(run: Played) -> Awaitable[RunRecord]:
             return score(run, opened[run.spec.set_index].planned.scorer)

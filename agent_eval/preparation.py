@@ -19,6 +19,7 @@ from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
+from agent_eval.metrics.builtin import BUILT_IN
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
@@ -26,6 +27,7 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
 from agent_eval.schema.result import TokenPrices
 from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class JudgeOptions:
     cache: bool = True
     """Keep answers, and ask nothing that was answered before."""
     preflight: bool = True
-    """Ask each judge model one tiny question before any agent runs."""
+    """Ask each model one tiny question before any agent runs, those of simulated users too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class PlannedSet:
     config_why: str
     metrics: tuple[ConfiguredMetric, ...]
     scorer: Scorer
+    players: Players
     agent_why: str
 
     @property
@@ -114,7 +117,7 @@ class Evaluation:
     agents: dict[str, Agent]
     """By reference."""
     judges: Judges
-    """Those of all sets."""
+    """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
     warnings: tuple[str, ...] = ()
@@ -269,7 +272,7 @@ def _plan_set(
     metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
     if not options.dry_run:
-        _check_runnable(cases, loaded)
+        _check_playable(cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
@@ -279,6 +282,7 @@ def _plan_set(
         config_why=read.config_why,
         metrics=tuple(metrics),
         scorer=_scorer(metrics, options, config),
+        players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
     )
 
@@ -294,6 +298,22 @@ def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: Loade
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+
+
+def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) -> Players:
+    """Who plays the cases, a model opened if one does.
+
+    Raises:
+        InputError: the model cannot be.
+    """
+    try:
+        return players_of(config.config, cases, judges.model)
+    except InputError as error:
+        file = str(config.path) if config.path else None
+        place = "user_simulator_config.model"
+        raise InputError(
+            *(dataclasses.replace(problem, file=file, path=place) for problem in error.problems)
+        ) from None
 
 
 def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
@@ -328,6 +348,7 @@ def _check(
         for name in names
         if name not in config.config.criteria
     ]
+    problems += _reference_problems(metrics, cases, config)
     problems += _pattern_problems(cases, str(loaded.path))
     problems += [
         Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
@@ -342,21 +363,42 @@ def _check(
         raise InputError(*problems)
 
 
-def _check_runnable(
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-) -> None:
-    """What this version can read, but not run."""
-    problems = [
-        Problem(
-            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
-            str(loaded.path),
-        )
+def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
+    """What can be read, but that nobody can play."""
+    file = str(config.path) if config.path else None
+    problems = [dataclasses.replace(problem, file=file) for problem in config_problems(config.config)]
+    problems += [
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for case in cases
         if case.conversation_scenario
+        for told in scenario_problems(case.conversation_scenario, config.config)
     ]
     if problems:
         raise InputError(*problems)
+
+
+def _reference_problems(
+    metrics: Sequence[ConfiguredMetric], cases: Sequence[EvalCase], config: LoadedConfig
+) -> Iterator[Problem]:
+    """The metrics that compare with expected turns, which scenarios do not have."""
+    scenarios = [case.eval_id for case in cases if case.conversation_scenario]
+    if not scenarios:
+        return
+    more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
+    fitting = ", ".join(
+        metric.info.metric_name
+        for metric in BUILT_IN
+        if metric.info.requires_threshold and not metric.needs_reference
+    )
+    for metric in metrics:
+        if metric.needs_reference:
+            yield Problem(
+                f"`{metric.name}` compares with expected turns, "
+                f"and case `{scenarios[0]}`{more} is a scenario, which has none",
+                str(config.path) if config.path else "the default config, as no config was found",
+                f"criteria.{metric.name}",
+                hint=f"those that fit are {fitting}, and metrics of your own",
+            )
 
 
 def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, explain, judge, metrics, report, run
+from agent_eval.cli import cache, compare, explain, judge, metrics, report, run, scenario
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -47,8 +47,14 @@ cache_app = typer.Typer(
 )
 cache_app.command("stats", context_settings=SETTINGS)(cache.stats)
 cache_app.command("clear", context_settings=SETTINGS)(cache.clear)
+scenario_app = typer.Typer(help="Cases that a simulated user plays.", no_args_is_help=True)
+scenario_app.command("add", epilog=scenario.ADD_EPILOG, context_settings=SETTINGS)(scenario.add)
+scenario_app.command("generate", epilog=scenario.GENERATE_EPILOG, context_settings=SETTINGS)(
+    scenario.generate
+)
 for commands in (app, eval_app):
     commands.add_typer(judge_app, name="judge")
+    commands.add_typer(scenario_app, name="scenario")
     commands.add_typer(cache_app, name="cache")
 app.add_typer(eval_app, name="eval")
 
