@@ -91,6 +91,22 @@ def test_every_metric_of_a_conversation_is_judged(
     assert judge["input_tokens"] == 10 * judge["requests"]
 
 
+def test_player_of_a_scenario_is_judged_too(capital: Project, model_server: ModelServer) -> None:
+    model_server.always = any_answer
+    scenario = {"starting_prompt": "Hello.", "conversation_plan": "You want to know the capital of France."}
+    capital.write("set.json", eval_set({"eval_id": "asks", "conversation_scenario": scenario}))
+    player = {"type": "scripted", "turns": ["What is the capital of France?"]}
+    config = judged("per_turn_user_simulator_quality_v1") | {"user_simulator_config": player}
+    capital.write("eval_config.json", config)
+
+    done = capital.agent_eval("run", "bot", "set.json", "--json")
+
+    assert done.code == 0, done.stderr
+    (found,) = done.document["cases"]
+    assert found["metrics"][0]["score"] == 1.0
+    assert any("capital of France" in asked.prompt for asked in model_server.requests)
+
+
 def test_rationale_of_a_failed_verdict_is_shown_and_kept(capital: Project, model_server: ModelServer) -> None:
     model_server.always = {"reasoning": "It names no country.", "verdict": "invalid"}
 
