@@ -16,6 +16,7 @@ from agent_eval.aggregate import verdict
 from agent_eval.aggregate.decision import has_failed_for_good
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
+from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import Played, play, score
@@ -48,6 +49,8 @@ class _OpenSet:
     started: float
     outcomes: dict[str, list[RunOutcome]]
     """Of each case, in plan order."""
+    diagnosis: Diagnosis
+    """Why runs did not pass, found while their records are at hand."""
     saved: Counter[str] = field(default_factory=Counter)
     """Runs of each case that were not made since its verdict stood."""
     settled: dict[str, CaseResult] = field(default_factory=dict)
@@ -58,6 +61,7 @@ class _OpenSet:
         self.journal.append(record)
         outcomes = self.outcomes[record.eval_id]
         outcomes.append(outcome_of(record))
+        self.diagnosis.add(record)
         if len(outcomes) == self.planned.num_runs:
             self.settled[record.eval_id] = self.result_of(spec.case)
 
@@ -124,7 +128,10 @@ async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished
     failed: list[str] = []
     with ExitStack() as stack:
         try:
-            opened = [_open_set(planned, folder, stack) for planned in evaluation.sets]
+            opened = [
+                _open_set(planned, _agent_ref(planned, evaluation.agents), folder, stack)
+                for planned in evaluation.sets
+            ]
         except OSError as error:
             problem = Problem(
                 f"results cannot be kept there: {error.strerror}", str(error.filename or folder)
@@ -198,14 +205,31 @@ def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
         )
 
 
-def _open_set(planned: PlannedSet, folder: Path, stack: ExitStack) -> _OpenSet:
+def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitStack) -> _OpenSet:
     stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
     return _OpenSet(
         planned=planned,
         journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
+        diagnosis=Diagnosis(_criteria(planned), _custom_metrics(planned), agent.name),
     )
+
+
+def _criteria(planned: PlannedSet) -> dict[str, dict[str, Any]]:
+    """The criteria as they are kept."""
+    return {
+        metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
+        for metric in planned.metrics
+        if metric.eval_metric.criterion
+    }
+
+
+def _custom_metrics(planned: PlannedSet) -> dict[str, str]:
+    """The dotted path of each metric of the user's own."""
+    return {
+        metric.name: path for metric in planned.metrics if (path := metric.eval_metric.custom_function_path)
+    }
 
 
 def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Stop | None) -> Finished:
@@ -227,16 +251,8 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
         config=ConfigRef(
             path=str(planned.config.path) if planned.config.path else None,
             sha256=planned.config.sha256,
-            criteria={
-                metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
-                for metric in planned.metrics
-                if metric.eval_metric.criterion
-            },
-            custom_metrics={
-                metric.name: path
-                for metric in planned.metrics
-                if (path := metric.eval_metric.custom_function_path)
-            },
+            criteria=_criteria(planned),
+            custom_metrics=_custom_metrics(planned),
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
         provenance=origin,
@@ -244,6 +260,7 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
         stopped=stop.reason if stop else None,
         cases=cases,
     )
+    result = one.diagnosis.explained(result)
     summary = journal.with_name(f"{result_id}.json")
     write_summary(result, summary)
     return Finished(result, summary, journal)

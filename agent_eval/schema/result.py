@@ -236,6 +236,22 @@ class RunSummary:
     stopped_by: RareEnd = None
 
 
+class Cause(Value):
+    """Why something did not pass, as far as the records tell."""
+
+    code: str
+    """Of the rule that found it, such as `AE101`; `agent-eval explain AE101` tells more."""
+    seen: str
+    """What was seen, with the values, in a sentence."""
+    change: str
+    """What to change."""
+    runs: Annotated[list[int], Field(exclude_if=operator.not_)] = []
+    """Where a case has several runs: the `run_index` of those it was seen in."""
+
+
+RareCauses = Annotated[list[Cause], Field(exclude_if=operator.not_)]
+
+
 Interval95 = tuple[float, float]
 """A 95 % Wilson interval of a rate."""
 
@@ -260,7 +276,8 @@ class CaseMetric(Value):
     reason: str | None = None
     warnings: RareTexts = []
     """Those of its runs, each once."""
-    causes: list[str] = []
+    causes: list[Cause] = []
+    """Why it did not pass, most likely first."""
 
     @model_serializer(mode="wrap")
     def _brief_where_nothing_gates(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -281,6 +298,8 @@ class CaseResult(Value):
     verdict: EvalStatus
     reasons: RareTexts = []
     """What besides the metrics kept the case from passing."""
+    causes: RareCauses = []
+    """Why runs crashed, most likely first."""
     flaky: bool
     """Some runs passed, and some failed or crashed."""
     attempts: int
@@ -405,4 +424,6 @@ class EvalResult(Value):
     totals: Totals
     stopped: str | None = None
     """Why the evaluation ended before all runs were made."""
+    causes: RareCauses = []
+    """What the cases that did not pass have in common, and so is no fault of theirs."""
     cases: list[CaseResult]
