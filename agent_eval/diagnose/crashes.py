@@ -1,4 +1,4 @@
-"""Rules about runs that crashed (AE401 to AE413)."""
+"""Rules about runs that crashed (AE401 to AE414)."""
 
 from __future__ import annotations
 
@@ -313,6 +313,17 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+def simulated_user(evidence: Evidence) -> Iterator[Clue]:
+    """A simulated user without a next message."""
+    if evidence.error:
+        yield Clue(
+            cut(evidence.error.message, 200),
+            "see what is wrong with the model in `user_simulator_config`, not with the agent; for hiccups "
+            "`--retry_crashed 2` tries again",
+            Level.WHOLE,
+        )
+
+
 CRASHES = frozenset({Kind.CRASH})
 
 RULES = (
@@ -329,4 +340,5 @@ RULES = (
     Rule("AE411", "unreachable", CRASHES, unreachable),
     Rule("AE412", "tool-raised", CRASHES, tool_raised),
     Rule("AE413", "agent-raised", CRASHES, agent_raised),
+    Rule("AE414", "simulated-user", frozenset({Kind.USER}), simulated_user),
 )

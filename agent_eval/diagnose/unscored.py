@@ -251,5 +251,5 @@ RULES = (
     Rule("AE513", "judge-budget", UNSCORED, judge_budget),
     Rule("AE514", "no-rubrics", UNSCORED, no_rubrics),
     Rule("AE515", "not-measured", UNSCORED, not_measured),
-    Rule("AE516", "below-threshold", frozenset(Kind) - UNSCORED - {Kind.CRASH}, below_threshold),
+    Rule("AE516", "below-threshold", frozenset(Kind) - UNSCORED - {Kind.CRASH, Kind.USER}, below_threshold),
 )
