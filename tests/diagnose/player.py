@@ -227,7 +227,7 @@ def _result(failure: Failure, config: EvalConfig, records: list[RunRecord]) -> E
             custom_metrics={n: c.code_config.name for n, c in (config.custom_metrics or {}).items()},
         ),
         provenance=Provenance(command="", seed=0, git_commit=None, git_dirty=None, packages={}),
-        totals=totals(cases, 0.0, 0, 0),
+        totals=totals(cases, [outcome_of(record) for record in records], 0.0),
         cases=cases,
     )
 
