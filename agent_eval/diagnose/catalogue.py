@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 from importlib.resources import files
+from os.path import commonprefix
 
 from agent_eval.diagnose import across, answers, calls, checks, crashes, judged, unscored
 from agent_eval.diagnose.base import Kind, Rule, Topic
@@ -18,6 +19,7 @@ RULES: tuple[Rule, ...] = tuple(
 
 TOPICS: tuple[Topic, ...] = tuple(sorted((*RULES, *across.TOPICS), key=lambda topic: topic.code))
 
+_MISREAD = str.maketrans("OIL", "011")
 NEAR = 3
 """So many codes are named where one is not known."""
 
@@ -37,8 +39,10 @@ def topic_of(name: str) -> Topic | None:
 def near_misses(name: str) -> list[str]:
     """Codes and short names that are nearly the given one."""
     known = [text for topic in TOPICS for text in (topic.code, topic.name)]
-    folded = name.upper() if name[:2].casefold() == "ae" else name.casefold()
-    return difflib.get_close_matches(folded, known, n=NEAR, cutoff=0.6)
+    is_code = name[:2].casefold() == "ae"
+    folded = name.upper().translate(_MISREAD) if is_code else name.casefold()
+    close = difflib.get_close_matches(folded, known, n=len(known), cutoff=0.6)
+    return sorted(close, key=lambda text: (-len(commonprefix((text, folded))), text))[:NEAR]
 
 
 def long_form(topic: Topic) -> str:

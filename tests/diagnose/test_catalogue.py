@@ -1,0 +1,65 @@
+"""The codes, their long forms, and the page that is made of them."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from agent_eval.diagnose.base import Topic
+from agent_eval.diagnose.catalogue import RULES, TOPICS, long_form, near_misses, title, topic_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({topic.code for topic in TOPICS}) == len({topic.name for topic in TOPICS}) == len(TOPICS)
+
+
+def test_every_code_has_a_long_form_and_every_long_form_a_code() -> None:
+    written = {place.name for place in files("agent_eval.diagnose").joinpath("texts").iterdir()}
+    assert written == {f"{topic.code}.md" for topic in TOPICS}
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.code)
+def test_long_form_has_a_heading_a_title_and_says_more(topic: Topic) -> None:
+    heading, first, *more = long_form(topic).split("\n\n")
+    assert heading == f"# {topic.code} {topic.name}"
+    assert first == title(topic)
+    assert first.endswith(".")
+    assert more
+    assert all(len(line) <= 120 for line in long_form(topic).splitlines())
+
+
+def test_every_rule_explains_something() -> None:
+    assert all(rule.kinds for rule in RULES)
+
+
+@pytest.mark.parametrize("name", ["AE101", "ae101", "extra-calls"])
+def test_topic_is_found_by_code_and_name(name: str) -> None:
+    topic = topic_of(name)
+    assert topic
+    assert topic.code == "AE101"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("AE1O1", "AE101"), ("ae11", "AE110"), ("extra-call", "extra-calls")]
+)
+def test_near_misses(name: str, near: str) -> None:
+    assert topic_of(name) is None
+    assert near in near_misses(name)
+
+
+def test_nothing_is_near_to_something_else() -> None:
+    assert near_misses("unheard-of") == []
+
+
+def test_troubleshooting_page_is_made_of_the_long_forms() -> None:
+    spec = importlib.util.spec_from_file_location("troubleshooting", ROOT / "docs" / "troubleshooting.py")
+    assert spec
+    assert spec.loader
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run `python docs/troubleshooting.py`"
