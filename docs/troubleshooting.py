@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from agent_eval.diagnose.catalogue import TOPICS, long_form, title
+from agent_eval.codes.catalogue import topics
 
 PAGE = Path(__file__).parent / "troubleshooting.md"
 
@@ -36,10 +36,10 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for prefix, group in GROUPS.items():
-        topics = [topic for topic in TOPICS if topic.code.startswith(prefix)]
-        rows = [f"| [{topic.code}](#{anchor(topic.code, topic.name)}) | {title(topic)} |" for topic in topics]
+        found = [topic for topic in topics() if topic.code.startswith(prefix)]
+        rows = [f"| [{topic.code}](#{anchor(topic.code, topic.name)}) | {topic.title} |" for topic in found]
         parts += [f"\n## {group}\n\n| code | cause |\n|---|---|\n" + "\n".join(rows) + "\n"]
-        parts += ["\n" + re.sub(r"^# ", "### ", long_form(topic)) for topic in topics]
+        parts += ["\n" + re.sub(r"^# ", "### ", topic.text) for topic in found]
     return "".join(parts)
 
 

@@ -398,16 +398,16 @@ ANSWERS = frozenset({Kind.WORDS, Kind.MEANING})
 FOLLOWING_TOOLS = CALLS | ANSWERS | {Kind.JUDGED, Kind.TEXT_CHECK, Kind.TOOL_CHECK, Kind.STATE, Kind.OTHER}
 
 RULES = (
-    Rule("AE101", "extra-calls", CALLS, extra_calls),
-    Rule("AE102", "other-order", CALLS, other_order),
-    Rule("AE103", "wrong-arguments", CALLS, wrong_arguments),
-    Rule("AE104", "argument-type", CALLS, argument_type),
-    Rule("AE105", "missing-calls", CALLS, missing_calls),
-    Rule("AE106", "no-calls", CALLS | ANSWERS, no_calls),
-    Rule("AE107", "nothing-expected", CALLS, nothing_expected),
-    Rule("AE108", "built-in-tool", CALLS, built_in_tool),
-    Rule("AE109", "transfer", CALLS, transfer),
-    Rule("AE110", "other-name", CALLS, other_name),
-    Rule("AE111", "other-turn", CALLS, other_turn),
-    Rule("AE112", "tool-failed", FOLLOWING_TOOLS, tool_failed),
+    Rule("AE101", CALLS, extra_calls),
+    Rule("AE102", CALLS, other_order),
+    Rule("AE103", CALLS, wrong_arguments),
+    Rule("AE104", CALLS, argument_type),
+    Rule("AE105", CALLS, missing_calls),
+    Rule("AE106", CALLS | ANSWERS, no_calls),
+    Rule("AE107", CALLS, nothing_expected),
+    Rule("AE108", CALLS, built_in_tool),
+    Rule("AE109", CALLS, transfer),
+    Rule("AE110", CALLS, other_name),
+    Rule("AE111", CALLS, other_turn),
+    Rule("AE112", FOLLOWING_TOOLS, tool_failed),
 )

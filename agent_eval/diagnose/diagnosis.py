@@ -200,7 +200,7 @@ def _of_reason(metric: CaseMetric) -> list[Cause]:
 def _explained(run: Run, evidence: Evidence) -> list[_Found]:
     """What the rules find in one run, most likely first."""
     from agent_eval.diagnose.base import Level
-    from agent_eval.diagnose.catalogue import rules_for
+    from agent_eval.diagnose.rules import rules_for
     from agent_eval.diagnose.wording import MAX_SENTENCE, cut
 
     found: dict[_Key, list[Clue]] = {}

@@ -126,9 +126,9 @@ def judged_wrong(evidence: Evidence) -> Iterator[Clue]:
 JUDGED = frozenset({Kind.MEANING, Kind.JUDGED})
 
 RULES = (
-    Rule("AE301", "rubric", JUDGED | {Kind.OTHER}, rubric),
-    Rule("AE303", "unseen-media", JUDGED | {Kind.UNSCORED}, unseen_media),
-    Rule("AE304", "unsupported", JUDGED, unsupported),
-    Rule("AE305", "off-script", JUDGED, off_script),
-    Rule("AE306", "judged-wrong", JUDGED, judged_wrong),
+    Rule("AE301", JUDGED | {Kind.OTHER}, rubric),
+    Rule("AE303", JUDGED | {Kind.UNSCORED}, unseen_media),
+    Rule("AE304", JUDGED, unsupported),
+    Rule("AE305", JUDGED, off_script),
+    Rule("AE306", JUDGED, judged_wrong),
 )
