@@ -35,7 +35,6 @@ from agent_eval.schema.result import (
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -110,9 +109,18 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
     """Makes all runs in one pool and writes the results, one for each eval set.
 
     Raises:
-        InputError: the folder for results cannot be used; nothing was run.
+        InputError: a judge or the folder for results cannot be used; nothing was run.
         OSError: results cannot be written; the journal keeps what was written before.
     """
+    try:
+        if evaluation.options.judges.preflight and (problems := await evaluation.judges.preflight()):
+            raise InputError(*problems)
+        return await _evaluate(evaluation, progress or Silent())
+    finally:
+        await evaluation.judges.aclose()
+
+
+async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished]:
     options = evaluation.options
     home = Path.cwd()  # agents may change the folder
     folder = home / (options.output or DEFAULT_FOLDER)
@@ -131,10 +139,8 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
             raise InputError(problem) from None
 
         def played(spec: RunSpec) -> Awaitable[Played]:
-            def player() -> StaticPlayer:
-                return StaticPlayer(spec.case.conversation or [])
-
-            return play(spec, evaluation.agents[spec.agent], player)
+            players = opened[spec.set_index].planned.players
+            return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
 
         def scored(run: Played) -> Awaitable[RunRecord]:
             return score(run, opened[run.spec.set_index].planned.scorer)
@@ -164,14 +170,14 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
                 keep,
                 parallelism=options.parallelism,
                 one_by_one=options.fail_fast or options.stop_when_decided,
-                progress=progress or Silent(),
+                progress=progress,
             )
         finally:
             for planned in evaluation.sets:
                 await planned.scorer.aclose()
     stop = _stop(breaker, failed)
     origin = provenance(options.command, options.seed)
-    return [_finish(one, evaluation.agents, origin, stop).near(home) for one in opened]
+    return [_finish(one, evaluation, origin, stop).near(home) for one in opened]
 
 
 def _breaker(options: Options) -> CircuitBreaker:
@@ -213,7 +219,7 @@ def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitSta
 def _criteria(planned: PlannedSet) -> dict[str, dict[str, Any]]:
     """The criteria as they are kept."""
     return {
-        metric.name: metric.eval_metric.criterion.model_dump(mode="json")
+        metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
         for metric in planned.metrics
         if metric.eval_metric.criterion
     }
@@ -226,7 +232,7 @@ def _custom_metrics(planned: PlannedSet) -> dict[str, str]:
     }
 
 
-def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: Stop | None) -> Finished:
+def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Stop | None) -> Finished:
     """The verdicts and the summary file of a finished eval set."""
     planned, journal = one.planned, one.journal.path
     result_id = journal.name.removesuffix(SUFFIX)
@@ -241,7 +247,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
         eval_set=EvalSetRef(
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
-        agent=_agent_ref(planned, agents),
+        agent=_agent_ref(planned, evaluation.agents),
         config=ConfigRef(
             path=str(planned.config.path) if planned.config.path else None,
             sha256=planned.config.sha256,
@@ -250,12 +256,7 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
         provenance=origin,
-        totals=verdict.totals(
-            cases,
-            clock.monotonic() - one.started,
-            sum(outcome.input_tokens for outcome in outcomes),
-            sum(outcome.output_tokens for outcome in outcomes),
-        ),
+        totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )
@@ -263,6 +264,16 @@ def _finish(one: _OpenSet, agents: dict[str, Agent], origin: Provenance, stop: S
     summary = journal.with_name(f"{result_id}.json")
     write_summary(result, summary)
     return Finished(result, summary, journal)
+
+
+def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
+    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
+    match criterion:
+        case {
+            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
+        }:
+            headers.update(dict.fromkeys(headers, "***"))
+    return criterion
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

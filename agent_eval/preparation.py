@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
@@ -16,12 +17,31 @@ from agent_eval.inputs.discovery import Found, find_agent, find_config, select_c
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
+from agent_eval.judge.cache import JudgeCache
+from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
+from agent_eval.metrics.builtin import BUILT_IN
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
+from agent_eval.schema.result import TokenPrices
 from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """How judges are asked."""
+
+    parallelism: int = DEFAULT_PARALLELISM
+    """Judge calls under way at once, over all metrics and runs."""
+    max_calls: int | None = None
+    """Judge calls in all."""
+    cache: bool = True
+    """Keep answers, and ask nothing that was answered before."""
+    preflight: bool = True
+    """Ask each model one tiny question before any agent runs, those of simulated users too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,7 @@ class Options:
     env_file: str | None = None
     """Loaded before the agent; the environment is not overridden."""
     agents: AgentOptions = field(default_factory=AgentOptions)
+    judges: JudgeOptions = field(default_factory=JudgeOptions)
     dry_run: bool = False
     """Only to be shown, so that what this version cannot run may be in it."""
     output: str | None = None
@@ -78,6 +99,7 @@ class PlannedSet:
     config_why: str
     metrics: tuple[ConfiguredMetric, ...]
     scorer: Scorer
+    players: Players
     agent_why: str
 
     @property
@@ -94,6 +116,10 @@ class Evaluation:
     sets: tuple[PlannedSet, ...]
     agents: dict[str, Agent]
     """By reference."""
+    judges: Judges
+    """Those of all sets; simulated users have their models from it too."""
+    judge_prices: Mapping[str, TokenPrices]
+    """Of judge models, by name."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -112,13 +138,15 @@ def plan_evaluation(options: Options) -> Evaluation:
     _refuse_empty(options)
     project = find_project()
     if options.env_file:
-        _load_env_file(Path(options.env_file))
+        load_env_file(Path(options.env_file))
     planned: list[PlannedSet] = []
     problems: list[Problem] = []
     agents: dict[str, Agent] = {}
-    for selector in selected_eval_sets(options.eval_sets, options.agent, project, every=options.all):
+    selectors = selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+    judges = open_judges(options.judges, project, selectors, options.config)
+    for selector in selectors:
         try:
-            planned.append(_plan_set(selector, options, project, agents))
+            planned.append(_plan_set(selector, options, project, agents, judges))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -127,10 +155,72 @@ def plan_evaluation(options: Options) -> Evaluation:
         options=options,
         sets=tuple(planned),
         agents=agents,
+        judges=judges,
+        judge_prices=project.settings.judge_prices,
         warnings=(
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSet:
+    """An eval set and its config, as their files say."""
+
+    loaded: LoadedEvalSet
+    cases: list[EvalCase]
+    """Those selected."""
+    config: LoadedConfig
+    config_why: str
+
+
+def read_set(selector: Selector, config: str | None) -> ReadSet:
+    """Reads an eval set and the config that is given or found for it.
+
+    Raises:
+        InputError: one of them cannot be read, or has not what is selected.
+    """
+    path = Path(selector.file)
+    loaded = load_eval_set(path)
+    found = Found(config, "--config") if config else find_config(path)
+    return ReadSet(
+        loaded=loaded,
+        cases=select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file),
+        config=load_config(Path(found.reference)) if found else default_config(),
+        config_why=found.why if found else "the default, as no config was found",
+    )
+
+
+def metrics_of(
+    read: ReadSet, project: Project, judges: Judges, folders: Sequence[Path] = ()
+) -> list[ConfiguredMetric]:
+    """The metrics of a config; their code is looked for beside the files, in the project and in `folders`.
+
+    Raises:
+        InputError: some are not known, cannot be imported, or have options that do not fit.
+    """
+    beside = [read.config.path.resolve().parent] if read.config.path else []
+    places = [*beside, read.loaded.path.resolve().parent, project.root.resolve(), *folders]
+    return configured_metrics(
+        read.config.config,
+        code_folders=tuple(dict.fromkeys(places)),
+        file=str(read.config.path) if read.config.path else None,
+        judges=judges,
+    )
+
+
+def open_judges(
+    options: JudgeOptions, project: Project, selectors: Sequence[Selector], config: str | None
+) -> Judges:
+    """Where metrics get their judges; models of the user's own code are looked for beside the files."""
+    files = [*(selector.file for selector in selectors), *([config] if config else [])]
+    folders = [Path(file).resolve().parent for file in files] + [project.root.resolve()]
+    return Judges(
+        parallelism=options.parallelism,
+        max_calls=options.max_calls,
+        cache=JudgeCache() if options.cache else None,
+        code_folders=tuple(dict.fromkeys(folders)),
     )
 
 
@@ -150,7 +240,12 @@ def _agent(reference: str, options: Options) -> Agent:
     return resolve_agent(reference, options.agents)
 
 
-def _load_env_file(path: Path) -> None:
+def load_env_file(path: Path) -> None:
+    """Sets what a file of `KEY=value` lines says, where the environment does not say otherwise.
+
+    Raises:
+        InputError: there is no such file.
+    """
     if not path.is_file():
         raise InputError(
             Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
@@ -160,39 +255,34 @@ def _load_env_file(path: Path) -> None:
     load_dotenv(path, override=False)
 
 
-def _plan_set(selector: Selector, options: Options, project: Project, agents: dict[str, Agent]) -> PlannedSet:
+def _plan_set(
+    selector: Selector, options: Options, project: Project, agents: dict[str, Agent], judges: Judges
+) -> PlannedSet:
     """Finds and checks what one eval set needs; its agents are added to `agents`."""
-    path = Path(selector.file)
-    loaded = load_eval_set(path)
-    found = Found(options.config, "--config") if options.config else find_config(path)
-    config = load_config(Path(found.reference)) if found else default_config()
+    read = read_set(selector, options.config)
+    loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
         config = _with_num_runs(config, options.num_runs)
-    cases = select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
-    named = options.url or options.agent
+    named = public_address(options.url) if options.url else options.agent
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
             agents[reference] = _agent(reference, options)
-    beside = [Path(found.reference).resolve().parent] if found else []
     own = [Path(agent.reference).resolve() for agent in found_agents if Path(agent.reference).is_dir()]
-    metrics = configured_metrics(
-        config.config,
-        code_folders=tuple(dict.fromkeys([*beside, path.resolve().parent, project.root.resolve(), *own])),
-        file=str(config.path) if config.path else None,
-    )
+    metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
     if not options.dry_run:
-        _check_runnable(metrics, cases, loaded, config)
+        _check_playable(cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
             PlannedCase(case, agent.reference) for case, agent in zip(cases, found_agents, strict=True)
         ),
         config=config,
-        config_why=found.why if found else "the default, as no config was found",
+        config_why=read.config_why,
         metrics=tuple(metrics),
         scorer=_scorer(metrics, options, config),
+        players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
     )
 
@@ -208,6 +298,22 @@ def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: Loade
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+
+
+def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) -> Players:
+    """Who plays the cases, a model opened if one does.
+
+    Raises:
+        InputError: the model cannot be.
+    """
+    try:
+        return players_of(config.config, cases, judges.model)
+    except InputError as error:
+        file = str(config.path) if config.path else None
+        place = "user_simulator_config.model"
+        raise InputError(
+            *(dataclasses.replace(problem, file=file, path=place) for problem in error.problems)
+        ) from None
 
 
 def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
@@ -242,38 +348,57 @@ def _check(
         for name in names
         if name not in config.config.criteria
     ]
+    problems += _reference_problems(metrics, cases, config)
     problems += _pattern_problems(cases, str(loaded.path))
-    if problems:
-        raise InputError(*problems)
-
-
-def _check_runnable(
-    metrics: Sequence[ConfiguredMetric],
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-    config: LoadedConfig,
-) -> None:
-    """What this version can read, but not run."""
-    file = str(config.path) if config.path else None
-    problems = [
-        Problem(
-            f"`{metric.name}` needs a judge model, which this version does not have",
-            file,
-            f"criteria.{metric.name}",
-        )
-        for metric in metrics
-        if metric.build is None
+    problems += [
+        Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
     ]
     problems += [
-        Problem(
-            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
-            str(loaded.path),
-        )
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
+        for metric in metrics
         for case in cases
-        if case.conversation_scenario
+        for told in metric.case_problems(case)
     ]
     if problems:
         raise InputError(*problems)
+
+
+def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
+    """What can be read, but that nobody can play."""
+    file = str(config.path) if config.path else None
+    problems = [dataclasses.replace(problem, file=file) for problem in config_problems(config.config)]
+    problems += [
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
+        for case in cases
+        if case.conversation_scenario
+        for told in scenario_problems(case.conversation_scenario, config.config)
+    ]
+    if problems:
+        raise InputError(*problems)
+
+
+def _reference_problems(
+    metrics: Sequence[ConfiguredMetric], cases: Sequence[EvalCase], config: LoadedConfig
+) -> Iterator[Problem]:
+    """The metrics that compare with expected turns, which scenarios do not have."""
+    scenarios = [case.eval_id for case in cases if case.conversation_scenario]
+    if not scenarios:
+        return
+    more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
+    fitting = ", ".join(
+        metric.info.metric_name
+        for metric in BUILT_IN
+        if metric.info.requires_threshold and not metric.needs_reference
+    )
+    for metric in metrics:
+        if metric.needs_reference:
+            yield Problem(
+                f"`{metric.name}` compares with expected turns, "
+                f"and case `{scenarios[0]}`{more} is a scenario, which has none",
+                str(config.path) if config.path else "the default config, as no config was found",
+                f"criteria.{metric.name}",
+                hint=f"those that fit are {fitting}, and metrics of your own",
+            )
 
 
 def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:

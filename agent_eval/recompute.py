@@ -189,11 +189,6 @@ def _result(
         agent=AgentRef(name=agent, kind="", reference=agent),
         config=runs.config_ref(config),
         provenance=_provenance(),
-        totals=totals(
-            cases,
-            runs.ended - runs.begun,
-            sum(outcome.input_tokens for outcome in outcomes),
-            sum(outcome.output_tokens for outcome in outcomes),
-        ),
+        totals=totals(cases, outcomes, runs.ended - runs.begun),
         cases=cases,
     )

@@ -77,7 +77,8 @@ class Asked:
         if self.api == "gemini":
             config = self.body.get("generationConfig") or {}
             return config.get("responseJsonSchema") or config.get("responseSchema")
-        return ((self.body.get("response_format") or {}).get("json_schema") or {}).get("schema")
+        form = self.body.get("response_format") or {}
+        return (form.get("json_schema") or form).get("schema")
 
     @property
     def media(self) -> list[str]:

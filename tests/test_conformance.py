@@ -36,6 +36,8 @@ FALSIFIED = {
     "evalset_load.json": {"case_ids": ["other"]},
     "eval_config_load.json": {"metrics": []},
     "custom_metric.json": {"final_status": "FAILED"},
+    "judge_vote.json": {"expected": {"chosen_sample": 0, "score": 0.123, "status": "PASSED"}},
+    "rubric_aggregation.json": {"expected": {"score": 0.123, "status": "PASSED", "rubric_scores": []}},
 }
 """File -> what is wrongly expected of its first item."""
 
@@ -55,12 +57,12 @@ def test_a_falsified_vector_fails(name: str, tmp_path: Path) -> None:
 
 def test_command_names_the_item_that_differs_and_exits_1(tmp_path: Path) -> None:
     item_id = _falsify_first(tmp_path, "rouge.json")
-    (tmp_path / "judge_vote.json").write_text("{}")
+    (tmp_path / "another.json").write_text("{}")
     done = _command(str(tmp_path))
     assert done.returncode == 1
     assert f"{item_id}: fmeasure: got 1.0, expected 0.123" in done.stdout
     assert "rouge.json: 562 passed, 1 failed" in done.stdout
-    assert "not checked: judge_vote.json" in done.stdout
+    assert "not checked: another.json" in done.stdout
     assert "not there: trajectory.json" in done.stdout
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_eval.schema.result import MetricResult, RunError, RunRecord, RunStatus
+from agent_eval.schema.result import (
+    JudgeUsage,
+    MetricResult,
+    RunError,
+    RunRecord,
+    RunStatus,
+    SimulatorUsage,
+    StoppedBy,
+)
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -44,6 +53,10 @@ class RunOutcome:
     input_tokens: int
     output_tokens: int
     retries: int = 0
+    judges: tuple[JudgeUsage, ...] = ()
+    """What each judge model was asked."""
+    stopped_by: StoppedBy | None = None
+    simulator: SimulatorUsage | None = None
 
     @property
     def is_crashed(self) -> bool:
@@ -83,7 +96,18 @@ def outcome_of(record: RunRecord) -> RunOutcome:
         input_tokens=_sum_over_turns(tokens, "input_tokens"),
         output_tokens=_sum_over_turns(tokens, "output_tokens"),
         retries=len(record.failed_attempts),
+        judges=sum_by_model(metric.judge for metric in record.metrics if metric.judge),
+        stopped_by=record.stopped_by,
+        simulator=record.simulator,
     )
+
+
+def sum_by_model(usages: Iterable[JudgeUsage]) -> tuple[JudgeUsage, ...]:
+    """What each model was asked in all."""
+    sums: dict[str, JudgeUsage] = {}
+    for usage in usages:
+        sums[usage.model] = sums[usage.model] + usage if usage.model in sums else usage
+    return tuple(sums.values())
 
 
 def _metric_outcome(metric: MetricResult) -> MetricOutcome:

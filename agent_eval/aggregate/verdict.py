@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_eval.aggregate.cross_run import gating_metric, informational_metric
-from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
+from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome, sum_by_model
 from agent_eval.aggregate.statistics import pass_at_k, pass_hat_k, wilson_interval
 from agent_eval.schema.config import INFORMATIONAL_METRICS, EvalConfig
-from agent_eval.schema.result import CaseResult, RunScore, RunSummary, Totals
+from agent_eval.schema.result import (
+    CaseResult,
+    JudgeTotals,
+    JudgeUsage,
+    RunScore,
+    RunSummary,
+    SimulatorTotals,
+    SimulatorUsage,
+    TokenPrices,
+    Totals,
+)
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -126,6 +136,7 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         error=run.error,
         seconds=run.seconds,
         retries=run.retries,
+        stopped_by=run.stopped_by,
         metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )
 
@@ -136,9 +147,25 @@ def _run_scores(metrics: tuple[MetricOutcome, ...]) -> dict[str, RunScore]:
     return {metric.name: RunScore(score=metric.score, status=metric.status) for metric in metrics}
 
 
-def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, output_tokens: int) -> Totals:
-    """Counts over cases."""
+def totals(
+    cases: Sequence[CaseResult],
+    outcomes: Sequence[RunOutcome],
+    seconds: float,
+    prices: Mapping[str, TokenPrices] | None = None,
+) -> Totals:
+    """Counts over the cases of a result and the outcomes of their runs.
+
+    Args:
+        cases: the results of the cases.
+        outcomes: of all their runs.
+        seconds: what the evaluation took.
+        prices: of models, by name.
+    """
     verdicts = [case.verdict for case in cases]
+    input_tokens = sum(outcome.input_tokens for outcome in outcomes)
+    output_tokens = sum(outcome.output_tokens for outcome in outcomes)
+    judges = sum_by_model(usage for outcome in outcomes for usage in outcome.judges)
+    simulated = [outcome.simulator for outcome in outcomes if outcome.simulator]
     return Totals(
         cases=len(cases),
         passed=verdicts.count(EvalStatus.PASSED),
@@ -150,4 +177,19 @@ def totals(cases: Sequence[CaseResult], seconds: float, input_tokens: int, outpu
         saved_runs=sum(case.saved for case in cases),
         duration_seconds=round(seconds, 3),
         tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
+        judges=[_priced(usage, prices or {}) for usage in judges],
+        simulator=_priced_simulator(sum(simulated, SimulatorUsage()), prices or {}) if simulated else None,
     )
+
+
+def _priced(usage: JudgeUsage, prices: Mapping[str, TokenPrices]) -> JudgeTotals:
+    return JudgeTotals(**dict(usage), cost=_cost(usage, prices))
+
+
+def _priced_simulator(usage: SimulatorUsage, prices: Mapping[str, TokenPrices]) -> SimulatorTotals:
+    return SimulatorTotals(**dict(usage), cost=_cost(usage, prices))
+
+
+def _cost(usage: JudgeUsage | SimulatorUsage, prices: Mapping[str, TokenPrices]) -> float | None:
+    known = prices.get(usage.model)
+    return known.cost(usage.input_tokens, usage.output_tokens) if known else None

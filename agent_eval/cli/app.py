@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import compare, explain, lint, metrics, report, run
+from agent_eval.cli import cache, compare, explain, judge, lint, metrics, report, run, scenario
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -40,6 +40,23 @@ for commands in (app, eval_app):
     commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
+judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)
+judge_app.command("show", epilog=judge.SHOW_EPILOG, context_settings=SETTINGS)(judge.show)
+judge_app.command("check", epilog=judge.CHECK_EPILOG, context_settings=SETTINGS)(judge.check)
+cache_app = typer.Typer(
+    help="The judge cache: answers that need not be asked for again.", no_args_is_help=True
+)
+cache_app.command("stats", context_settings=SETTINGS)(cache.stats)
+cache_app.command("clear", context_settings=SETTINGS)(cache.clear)
+scenario_app = typer.Typer(help="Cases that a simulated user plays.", no_args_is_help=True)
+scenario_app.command("add", epilog=scenario.ADD_EPILOG, context_settings=SETTINGS)(scenario.add)
+scenario_app.command("generate", epilog=scenario.GENERATE_EPILOG, context_settings=SETTINGS)(
+    scenario.generate
+)
+for commands in (app, eval_app):
+    commands.add_typer(judge_app, name="judge")
+    commands.add_typer(scenario_app, name="scenario")
+    commands.add_typer(cache_app, name="cache")
 app.add_typer(eval_app, name="eval")
 
 

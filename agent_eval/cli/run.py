@@ -20,7 +20,7 @@ from agent_eval.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
-    from agent_eval.preparation import Evaluation
+    from agent_eval.preparation import Evaluation, PlannedSet
     from agent_eval.schema.result import EvalResult
 
 EPILOG = """Examples:
@@ -38,6 +38,8 @@ Option names take hyphens as well: --num-runs is --num_runs."""
 
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
+JUDGES = "Judges"
+"""The part of --help about the models behind judged metrics."""
 
 
 def run(
@@ -134,6 +136,41 @@ def run(
             "--artifacts", help="Folder or gs://bucket for artifacts of ADK agents.", rich_help_panel=AGENT
         ),
     ] = None,
+    judge_parallelism: Annotated[
+        int,
+        typer.Option(
+            "--judge_parallelism", min=1, metavar="N", help="Judge calls at once.", rich_help_panel=JUDGES
+        ),
+    ] = 16,
+    max_judge_calls: Annotated[
+        int | None,
+        typer.Option(
+            "--max_judge_calls",
+            min=0,
+            metavar="N",
+            help="Judge calls in all; what is left is not evaluated.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = None,
+    judge_cache: Annotated[
+        bool,
+        typer.Option(
+            "--judge_cache/--no_judge_cache",
+            metavar="",
+            show_default=False,
+            help="Ask no judge again what it has answered; the default.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = True,
+    no_preflight: Annotated[
+        bool,
+        typer.Option(
+            "--no_preflight",
+            metavar="",
+            help="Do not ask each model, of judges and simulated users, a tiny question first.",
+            rich_help_panel=JUDGES,
+        ),
+    ] = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -152,7 +189,7 @@ def run(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
-        from agent_eval.preparation import Options, plan_evaluation
+        from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
 
         options = Options(
             agent=None if url else named,
@@ -174,6 +211,12 @@ def run(
             env_file=env_file,
             agents=AgentOptions(
                 share=share_agent, record_inner_calls=record_inner_calls, artifacts=artifacts
+            ),
+            judges=JudgeOptions(
+                parallelism=judge_parallelism,
+                max_calls=max_judge_calls,
+                cache=judge_cache,
+                preflight=not no_preflight,
             ),
             dry_run=dry_run,
             output=output,
@@ -224,6 +267,8 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         except OSError as error:  # such as a full disk: what had finished before is in the journals
             out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
             return ExitCode.NOT_EVALUATED
+    for warning in evaluation.judges.warnings:
+        out.note(f"warning: {warning}")
     results = [Stored(one.result, one.summary, one.journal) for one in finished]
     if adk_folders:
         results = with_adk_results(results, evaluation, adk_folders, out)
@@ -263,9 +308,17 @@ def _chosen(evaluation: Evaluation) -> list[str]:
         )
         lines.append(
             f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
-            f"agent {agents} ({planned.agent_why}); config {config}"
+            f"agent {agents} ({planned.agent_why}); config {config}" + _models(planned)
         )
     return lines
+
+
+def _models(planned: PlannedSet) -> str:
+    judges = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
+    player = planned.players.simulated_by
+    return (f"; judge {', '.join(judges)}" if judges else "") + (
+        f"; user played by {player}" if player else ""
+    )
 
 
 def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
@@ -302,11 +355,13 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                 "agent_why": planned.agent_why,
                 "config": str(planned.config.path) if planned.config.path else None,
                 "config_why": planned.config_why,
+                "user_played_by": planned.players.simulated_by,
                 "metrics": [
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
                         "needs_judge": metric.needs_judge,
+                        "judge_model": metric.judge_model,
                     }
                     for metric in planned.metrics
                 ],

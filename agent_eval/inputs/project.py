@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, ValidationError
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs import documents
 from agent_eval.schema.base import Value
+from agent_eval.schema.result import TokenPrices
 
 DEFAULT_AGENT_FOLDERS = (".", "sample_agents", "agents", "app")
 DEFAULT_EVALSET_FOLDERS = ("evalsets", "tests/eval/evalsets")
@@ -32,6 +33,8 @@ class ProjectSettings(Value):
     """Folders that hold agents."""
     evalsets: Folders = DEFAULT_EVALSET_FOLDERS
     """Folders that hold the eval sets of `--all`."""
+    judge_prices: dict[str, TokenPrices] = {}
+    """Of judge models, by name; any currency."""
 
 
 class Project:

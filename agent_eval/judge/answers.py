@@ -143,7 +143,8 @@ def read_score(text: str, low: int, high: int) -> tuple[int, str | None]:
 def findings_in(text: str, questions: Mapping[str, str], words: Words) -> dict[str, Finding]:
     """The verdicts that an answer has, in its order; of several on a question the last one."""
     found: dict[str, Finding] = {}
-    names = {_plain(question): name for name, question in questions.items() if question}
+    names = {_plain(name): name for name in questions}
+    names |= {_plain(question): name for name, question in questions.items() if question}
     for entry in _entries_in(_without_thoughts(text), questions):
         if entry.is_fragment and len(questions) > 1:
             return {}  # nobody can tell which question the rest of a broken object is about
@@ -180,8 +181,9 @@ def _question_of(entry: _Entry, questions: Mapping[str, str], names: Mapping[str
     """The question that an entry answers, by its id or else by its text."""
     if entry.id is not None and entry.id in questions:
         return entry.id
-    if entry.text is not None and _plain(entry.text) in names:
-        return names[_plain(entry.text)]
+    for told in (entry.id, entry.text):
+        if told is not None and _plain(told) in names:
+            return names[_plain(told)]
     return next(iter(questions)) if len(questions) == 1 and entry.text is None else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
+from agent_eval.judge.dialect import Dialect, Form
 from agent_eval.judge.endpoints import brief
 from agent_eval.judge.media import mime_type
 from agent_eval.schema.trace import Part
@@ -49,25 +50,26 @@ def unknown_settings(config: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def parameters(request: Request, *, newer_limit: bool = False) -> dict[str, Any]:
-    """The arguments of a chat completion, without the model's name.
-
-    Args:
-        request: the question.
-        newer_limit: call the limit of output tokens `max_completion_tokens`.
-    """
+def parameters(request: Request, dialect: Dialect) -> dict[str, Any]:
+    """The arguments of a chat completion, without the model's name."""
     config = request.config
     given = {name: config[key] for key, name in _SETTINGS.items() if config.get(key) is not None}
     if config.get("max_output_tokens") is not None:
-        given["max_completion_tokens" if newer_limit else "max_tokens"] = config["max_output_tokens"]
+        given["max_completion_tokens" if dialect.newer_limit else "max_tokens"] = config["max_output_tokens"]
     if request.schema:
-        given["response_format"] = {"type": "json_schema", "json_schema": _schema_format(request.schema)}
+        given["response_format"] = _response_format(request.schema, dialect.form)
     return given | {"messages": list(_messages(request))}
 
 
-def _schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, `strict` where it fulfils what OpenAI asks of strict ones. Others ignore the flag."""
-    return {"name": "answer", "schema": dict(schema), "strict": _is_strict(schema)}
+def _response_format(schema: Mapping[str, Any], form: Form) -> dict[str, Any]:
+    """A JSON Schema in OpenAI's form, or in that of servers like llama-cpp-python.
+
+    `strict` is set where the schema fulfils what OpenAI asks of strict ones; others ignore the flag.
+    """
+    if form is Form.JSON:
+        return {"type": "json_object", "schema": dict(schema)}
+    named = {"name": "answer", "schema": dict(schema), "strict": _is_strict(schema)}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _is_strict(schema: Any) -> bool:
@@ -148,7 +150,7 @@ def reply(name: str, completion: Any) -> Reply:
         raise ModelError(Failure.BLOCKED, f"{name}: the answer was blocked: {refusal or finish}", usage)
     text = _text(message.content)
     is_cut_off = finish == "length"
-    if not text and not is_cut_off:
+    if not text.strip() and not is_cut_off:
         raise ModelError(Failure.EMPTY, f"{name}: a response without text, finish reason {finish}", usage)
     return Reply(text, usage, is_cut_off)
 

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from agent_eval import serde
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
@@ -13,12 +14,24 @@ from agent_eval.judge.media import Sight, media_of
 from agent_eval.schema.trace import Part
 
 
+class Form(StrEnum):
+    """How an endpoint can be told what an answer must look like."""
+
+    SCHEMA = "schema"
+    """By a JSON Schema."""
+    JSON = "json"
+    """To be JSON; of which form, by words."""
+    WORDS = "words"
+
+
+_LESS = {Form.SCHEMA: Form.JSON, Form.JSON: Form.WORDS}
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How much of a request an endpoint understands."""
 
-    schemas: bool = True
-    """Answers can be held to a JSON Schema."""
+    form: Form = Form.SCHEMA
     system: bool = True
     """There are system instructions; Gemma and some chat templates have none."""
     newer_limit: bool = False
@@ -30,17 +43,18 @@ class Dialect:
             return dataclasses.replace(self, newer_limit=True)
         if self.system and request.system and _SYSTEM.search(refusal):
             return dataclasses.replace(self, system=False)
-        if self.schemas and request.schema and not (media_of(request) and names_media(refusal)):
-            return dataclasses.replace(self, schemas=False)
+        if self.form in _LESS and request.schema and not (media_of(request) and _MEDIA.search(refusal)):
+            return dataclasses.replace(self, form=_LESS[self.form])
         return None
 
     def put(self, request: Request) -> Request:
         """The request in this dialect."""
-        if request.schema and not self.schemas:
+        if request.schema and self.form is not Form.SCHEMA:
             told = serde.to_json(dict(request.schema)).decode()
             words = f"Answer with one JSON value that fits this JSON Schema, and nothing else:\n{told}"
             system = f"{request.system}\n\n{words}" if request.system else words
-            request = dataclasses.replace(request, schema=None, system=system)
+            schema = request.schema if self.form is Form.JSON else None
+            request = dataclasses.replace(request, schema=schema, system=system)
         if request.system and not self.system:
             first, *rest = request.contents
             parts = [Part(text=request.system), *(first.parts or ())]
@@ -50,12 +64,9 @@ class Dialect:
 
 
 _SYSTEM = re.compile(r"\bsystem\b|developer instruction", re.IGNORECASE)
+"""Errors that speak of system instructions."""
 _MEDIA = re.compile(r"image|vision|audio|multi-?modal|mmproj|\bfiles?\b|media", re.IGNORECASE)
-
-
-def names_media(refusal: str) -> bool:
-    """Whether an error speaks of images, audio or files."""
-    return bool(_MEDIA.search(refusal))
+"""Errors that speak of images, audio or files."""
 
 
 class Interpreter:

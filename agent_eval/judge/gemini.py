@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agent_eval.addresses import public_address
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
-from agent_eval.judge.dialect import Dialect, Interpreter
-from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
+from agent_eval.judge.dialect import Dialect, Form, Interpreter
+from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 
@@ -97,7 +98,7 @@ class GeminiModel:
             types.Content.model_validate(content.model_dump(exclude_none=True, exclude=_NAMES_OF_FILES))
             for content in request.contents
         ]
-        config = types.GenerateContentConfig.model_validate(_settings(request))
+        config = types.GenerateContentConfig.model_validate(_settings(request, dialect))
 
         async def attempt() -> Any:
             try:
@@ -143,7 +144,7 @@ class GeminiModel:
             self._client = None
 
 
-def _settings(request: Request) -> dict[str, Any]:
+def _settings(request: Request, dialect: Dialect) -> dict[str, Any]:
     """The request's settings and what the question adds, for `GenerateContentConfig`."""
     settings = {key: value for key, value in request.config.items() if key not in _OURS}
     options = dict(settings.pop("http_options", None) or {})
@@ -154,7 +155,7 @@ def _settings(request: Request) -> dict[str, Any]:
         settings["system_instruction"] = request.system
     if request.schema:
         settings["response_mime_type"] = "application/json"
-        settings["response_json_schema"] = dict(request.schema)
+        settings["response_json_schema"] = dict(request.schema) if dialect.form is Form.SCHEMA else None
     return settings
 
 
@@ -178,7 +179,7 @@ def _reply(name: str, response: Any) -> Reply:
     parts = (candidate.content.parts if candidate.content else None) or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
     is_cut_off = finish == "MAX_TOKENS"
-    if not text and not is_cut_off:
+    if not text.strip() and not is_cut_off:
         raise ModelError(Failure.EMPTY, f"{name}: a response without text, finish reason {finish}", usage)
     return Reply(text, usage, is_cut_off)
 

@@ -33,13 +33,11 @@ class Judge:
         model: Model,
         options: JudgeModelOptions,
         cache: JudgeCache | None = None,
-        tell: Callable[[JudgeUsage], None] = lambda usage: None,
     ) -> None:
-        """Takes the model, the options, where usable replies are kept, and who is told what is used."""
+        """Takes the model, the options, and where usable replies are kept."""
         self.model = model
         self.options = options
         self.cache = cache
-        self.tell = tell
 
     def hearing(self) -> Hearing:
         """What is asked for one run."""
@@ -52,7 +50,7 @@ class Hearing:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._places = asyncio.Semaphore(judge.options.parallelism_limit)
-        self.usage = JudgeUsage()
+        self.usage = JudgeUsage(model=judge.model.name)
         """What was asked so far."""
         self.unseen: set[str] = set()
         """MIME types that the model could not be shown."""
@@ -104,7 +102,7 @@ class Hearing:
         try:
             return reply, _understood(reply, read)
         except UnusableAnswerError as error:
-            told = f"the judge's answer cannot be used: {error}: {_quoted(reply.text)}"
+            told = f"the answer of {self._judge.model.name} cannot be used: {error}: {_quoted(reply.text)}"
             raise ModelError(Failure.UNUSABLE, told) from None
 
     async def _reply(self, request: Request) -> Reply:
@@ -119,7 +117,6 @@ class Hearing:
 
     def _count(self, usage: JudgeUsage, reply: Reply | None = None) -> None:
         self.usage += usage
-        self._judge.tell(usage)
         if reply:
             self.unseen.update(reply.unseen)
 

@@ -14,7 +14,6 @@ from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judge import Judge
 from agent_eval.judge.models import check_settings, open_model, provider_of
 from agent_eval.schema.config import JudgeModelOptions
-from agent_eval.schema.result import JudgeUsage
 from agent_eval.schema.trace import Content, Part
 
 DEFAULT_PARALLELISM = 16
@@ -64,8 +63,6 @@ class Judges:
             cache: where usable replies are kept, if they are; it is closed with the judges.
             code_folders: where the code of Python models is looked for, besides installed packages.
         """
-        self.usage: dict[str, JudgeUsage] = {}
-        """What each model was asked so far, by its name."""
         self._models: dict[str, Model] = {}
         self._gate = _Gate(parallelism, max_calls)
         self._cache = cache
@@ -90,13 +87,8 @@ class Judges:
         """
         name = options.judge_model
         model = self.model(name, options.judge_model_config)
-        self.usage.setdefault(name, JudgeUsage())
-
-        def tell(usage: JudgeUsage) -> None:
-            self.usage[name] += usage
-
         cache = self._cache if model.endpoint else None
-        return Judge(_Gated(model, self._gate), options, cache, tell)
+        return Judge(_Gated(model, self._gate), options, cache)
 
     @property
     def warnings(self) -> tuple[str, ...]:

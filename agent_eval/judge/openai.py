@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from agent_eval.addresses import public_address
 from agent_eval.judge import chat
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
-from agent_eval.judge.dialect import Dialect, Interpreter, names_media
-from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
+from agent_eval.judge.dialect import Dialect, Interpreter
+from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 
@@ -19,6 +21,8 @@ PREFIX = "openai/"
 
 _RAN_OUT = "output limit was reached"
 """What OpenAI says, with status 400, where thoughts have used up the output tokens."""
+_REFUSAL = re.compile(r"validation error|not supported|unsupported|doesn't support", re.IGNORECASE)
+"""What servers say that fail (5xx) where they should refuse (4xx)."""
 
 
 class OpenAIModel:
@@ -111,9 +115,8 @@ class ChatEndpoint:
         }
 
         async def attempt() -> Any:
-            parameters = chat.parameters(request, newer_limit=dialect.newer_limit)
             try:
-                return await self._complete(parameters | extra)
+                return await self._complete(chat.parameters(request, dialect) | extra)
             except Exception as error:  # of the client or the HTTP library below it
                 raise self._failure_of(self._name, error) from None
 
@@ -145,15 +148,21 @@ def failure_of(name: str, error: Exception) -> EndpointError:
 
 def _status_failure(name: str, error: Any) -> EndpointError:
     failure = failure_of_status(error.status_code)
-    told = brief(error.message)
+    told = brief(_message(error))
     if str(error.code) in ("content_filter", "content_policy_violation"):
         failure = Failure.BLOCKED
-    elif failure is Failure.SERVER and "support" in told and names_media(told):
-        failure = Failure.REFUSED  # some servers fail where they should refuse
+    elif failure is Failure.SERVER and _REFUSAL.search(told):
+        failure = Failure.REFUSED
     is_final = failure is Failure.REFUSED or error.code == "insufficient_quota"  # until somebody pays
     status = None if is_final else error.status_code
     after = _retry_after(error.response.headers)
     return EndpointError(failure, f"{name}: {error.status_code}: {told}", status=status, retry_after=after)
+
+
+def _message(error: Any) -> Any:
+    """What the endpoint says, without what the client puts around it."""
+    said = error.body.get("message") if isinstance(error.body, dict) else None
+    return said or error.message
 
 
 def _retry_after(headers: Any) -> float | None:

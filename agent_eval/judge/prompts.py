@@ -16,6 +16,7 @@ from typing import Any
 
 from agent_eval.judge.answers import Words
 from agent_eval.judge.base import Request
+from agent_eval.judge.media import mime_type
 from agent_eval.schema.trace import Content, Part
 
 FENCE_RULE = """\
@@ -40,15 +41,22 @@ class Exhibit:
     """Images, recordings and files that belong to it."""
 
 
-def request(
-    instructions: str, exhibits: Sequence[Exhibit], schema: Mapping[str, Any], properties: str = ""
-) -> Request:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What an answer has to look like. Reasons come first, so that the verdict follows from them."""
+
+    schema: Mapping[str, Any]
+    example: str
+    """The same for a model that does not heed schemas."""
+
+
+def request(instructions: str, exhibits: Sequence[Exhibit], form: Form, properties: str = "") -> Request:
     """A question to a judge.
 
     Args:
         instructions: what to judge and by which measure.
         exhibits: the evidence.
-        schema: of the answer.
+        form: of the answer.
         properties: what of the files is a part of the instructions, such as rubrics.
     """
     code = fence_code([exhibit.text for exhibit in exhibits])
@@ -56,14 +64,14 @@ def request(
         instructions,
         FENCE_RULE.format(code=code),
         *([properties] if properties else []),
-        f"Answer with one JSON object of this schema, and nothing else:\n{json.dumps(schema)}",
+        f"Answer with one JSON object and nothing else, in this form:\n{form.example}",
     ]
     parts = _parts(exhibits, code)
     closing = Part(text="That is all the evidence. Now judge as you were instructed.")
     return Request(
         contents=(Content(role="user", parts=[*parts, closing]),),
         system="\n\n".join(system),
-        schema=schema,
+        schema=form.schema,
     )
 
 
@@ -97,32 +105,51 @@ _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,80}")
 
 def media_type(part: Part) -> str:
     """The MIME type of an image, recording or file; what is none is not repeated."""
-    said = part.inline_data or part.file_data
-    given = (said and said.mime_type) or ""
+    given = mime_type(part) or ""
     return given if _MEDIA_TYPE.fullmatch(given) else "file"
 
 
-def verdict_schema(words: Words) -> dict[str, Any]:
-    """Of an answer with one verdict. Reasons come first, so that the verdict follows from them."""
-    return _object(reasoning={"type": "string"}, verdict={"type": "string", "enum": words.choices})
+def verdict_form(words: Words) -> Form:
+    """One verdict."""
+    return Form(
+        _object(reasoning={"type": "string"}, verdict={"type": "string", "enum": words.choices}),
+        f'{{"reasoning": "...", "verdict": {_either(words.choices)}}}',
+    )
 
 
-def verdicts_schema(names: Sequence[str], words: Words) -> dict[str, Any]:
-    """Of an answer with a verdict under each name, so that none can be left out."""
+def verdicts_form(names: Sequence[str], words: Words) -> Form:
+    """A verdict under each name, so that none can be left out."""
     each = _object(rationale={"type": "string"}, verdict={"type": "string", "enum": words.choices})
-    return _object(verdicts=_object(**dict.fromkeys(names, each)))
+    example = f'{{"rationale": "...", "verdict": {_either(words.choices)}}}'
+    return Form(
+        _object(verdicts=_object(**dict.fromkeys(names, each))),
+        f'{{"verdicts": {{{json.dumps(names[0])}: {example}, and so on for each property}}}}',
+    )
 
 
-def labels_schema(words: Words) -> dict[str, Any]:
-    """Of an answer with a label for each numbered sentence."""
-    label = {"type": "string", "enum": [*words.yes, *words.no]}
+def labels_form(words: Words) -> Form:
+    """A label for each numbered sentence."""
+    labels = [*words.yes, *words.no]
+    label = {"type": "string", "enum": labels}
     each = _object(number={"type": "integer"}, rationale={"type": "string"}, label=label)
-    return _object(sentences={"type": "array", "items": each})
+    return Form(
+        _object(sentences={"type": "array", "items": each}),
+        f'{{"sentences": [{{"number": 1, "rationale": "...", "label": {_either(labels)}}}, '
+        "and so on for each sentence]}",
+    )
 
 
-def score_schema(low: int, high: int) -> dict[str, Any]:
-    """Of an answer with a whole number."""
-    return _object(reasoning={"type": "string"}, score={"type": "integer", "minimum": low, "maximum": high})
+def score_form(low: int, high: int) -> Form:
+    """A whole number."""
+    score = {"type": "integer", "minimum": low, "maximum": high}
+    return Form(
+        _object(reasoning={"type": "string"}, score=score),
+        f'{{"reasoning": "...", "score": a whole number from {low} to {high}}}',
+    )
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join(json.dumps(word) for word in words)
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -62,17 +62,10 @@ class Tally:
 
     @property
     def needed(self) -> int:
-        """How many of the open votes it takes at least to decide; 0 if it is decided."""
-        if self.yes > self.no + self.open or self.no >= self.yes + self.open:
-            return 0
+        """How many of the open votes it takes at least to decide; 0 if no vote can change anything."""
         for_yes = (self.no + self.open - self.yes) // 2 + 1
         for_no = (self.yes + self.open - self.no + 1) // 2
-        return min(for_yes, for_no)
-
-
-def is_decided(tally: Tally) -> bool:
-    """Whether no further vote can change the verdict."""
-    return tally.needed == 0
+        return max(min(for_yes, for_no), 0)
 
 
 def tally_of(votes: Sequence[Vote], open_votes: int = 0) -> Tally:
@@ -120,7 +113,7 @@ class Ruling:
 async def poll(
     ask: Callable[[int], Awaitable[Findings]], questions: Sequence[str], num_samples: int
 ) -> Ruling:
-    """Asks for samples until the majority on every question is certain, or can no longer be had.
+    """Asks for samples until the majority on every question is certain, or one can no longer be had.
 
     Each round asks, at once, for as many samples as it takes at least to decide every question. So
     which samples are asked for depends on what they say, and never on when they come.
@@ -153,12 +146,14 @@ async def _sample(ask: Callable[[int], Awaitable[Findings]], number: int) -> Fin
 
 
 def _missing(answers: Sequence[Findings | ModelError], questions: Sequence[str], num_samples: int) -> int:
-    """How many samples to ask for next; 0 where that decides nothing any more."""
+    """How many samples to ask for next; 0 if all is decided, or something can no longer be."""
     remaining = num_samples - len(answers)
-    still_open = remaining + _lost(answers)
     usable = [answer for answer in answers if not isinstance(answer, ModelError)]
-    needed = [tally_of([answer[name].vote for answer in usable], still_open).needed for name in questions]
-    return max((count for count in needed if count <= remaining), default=0)
+    needed = max(
+        tally_of([answer[name].vote for answer in usable], remaining + _lost(answers)).needed
+        for name in questions
+    )
+    return needed if needed <= remaining else 0
 
 
 def _lost(answers: Sequence[Findings | ModelError]) -> int:

@@ -49,6 +49,9 @@ def bad_options(group: Group, source: ConfigSource) -> Iterator[Finding]:
         for problem in problems:
             steps = (problem.path or f"criteria.{name}").split(".")
             yield source.error("AE733", problem.message, tuple(steps), hint=problem.hint)
+    for metric in group.metrics:
+        for told in metric.problems:
+            yield source.error("AE733", told, ("criteria", metric.name))
 
 
 def unknown_options(group: Group, source: ConfigSource) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from agent_eval.lint.set_checks import expected_calls
 from agent_eval.lint.sources import SetSource, Steps
 from agent_eval.metrics.judged.rubrics import RubricsEvaluator
 from agent_eval.schema.config import MatchType, TrajectoryCriterion
+from agent_eval.simulation.players import config_problems, scenario_problems
 
 TEXT_METRICS = ("response_match_score", "final_response_match_v2", "response_numbers_v1")
 """Metrics that compare answers with the expected ones."""
@@ -91,11 +92,28 @@ def unscorable_cases(group: Group) -> Iterator[Finding]:
                     yield source.error("AE744", f"`{metric.name}`: {told}", source.at_case(index))
 
 
+def unplayable_scenarios(group: Group) -> Iterator[Finding]:
+    """What keeps a simulated user from playing."""
+    scenarios = [
+        (source, index, case.conversation_scenario)
+        for source in group.sets
+        for index, case in enumerate(source.cases)
+        if case.conversation_scenario
+    ]
+    for source, index, scenario in scenarios:
+        for told in scenario_problems(scenario, group.config):
+            yield source.error("AE744", told, source.at_case(index, "conversation_scenario"))
+    if group.source and scenarios:
+        for problem in config_problems(group.config):
+            place = tuple((problem.path or "").split("."))
+            yield group.source.error("AE733", problem.message, place, hint=problem.hint)
+
+
 def unused_rubrics(group: Group) -> Iterator[Finding]:
     """Rubrics of cases that no metric uses."""
     if group.has_custom_metrics:
         return  # which may use them
-    evaluators = [metric.evaluator for metric in group.known.values()]
+    evaluators = [metric.load() for metric in group.known.values()]
     types = {one.rubric_type for one in evaluators if issubclass(one, RubricsEvaluator)}
     for source in group.sets:
         for index, case in enumerate(source.cases):
@@ -181,6 +199,7 @@ CHECKS = (
     case_kinds,
     missing_references,
     unscorable_cases,
+    unplayable_scenarios,
     unused_rubrics,
     final_states,
     unused_mocks,

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from agent_eval.metrics import checks
 from agent_eval.metrics.base import Evaluator
 from agent_eval.metrics.efficiency import EfficiencyEvaluator
-from agent_eval.metrics.judged.base import JudgedEvaluator
-from agent_eval.metrics.judged.conversation import TaskSuccess, ToolUse, TrajectoryQuality
-from agent_eval.metrics.judged.hallucinations import Hallucinations
-from agent_eval.metrics.judged.rubrics import ConversationRubrics, FinalResponseQuality, ToolUseQuality
-from agent_eval.metrics.judged.user_simulator import UserSimulatorQuality
-from agent_eval.metrics.judged.verdicts import FinalResponseMatch, ResponseQuality, Safety
 from agent_eval.metrics.response_match import ResponseMatchEvaluator
 from agent_eval.metrics.trajectory import TrajectoryEvaluator
 from agent_eval.schema.config import (
     INFORMATIONAL_METRICS,
+    BackendCriterion,
     BaseCriterion,
     Better,
+    HallucinationsCriterion,
     Interval,
+    JudgeCriterion,
     MetricInfo,
     MetricValueInfo,
+    RubricsCriterion,
+    UserSimulatorCriterion,
 )
 
 
@@ -30,17 +31,15 @@ class Metric:
     """A metric: what it says of itself, and what computes it."""
 
     info: MetricInfo
-    evaluator: type[Evaluator]
+    load: Callable[[], type[Evaluator]]
+    """Gives what computes it."""
     criterion_type: type[BaseCriterion] = BaseCriterion
     needs_reference: bool = False
     """Compares with the eval case's expected turns."""
     needs_scenario: bool = False
     """Looks at how a scenario was played."""
-
-    @property
-    def needs_judge(self) -> bool:
-        """Whether a model has to be asked."""
-        return issubclass(self.evaluator, JudgedEvaluator)
+    needs_judge: bool = False
+    """Asks a model."""
 
 
 def _metric(
@@ -49,23 +48,45 @@ def _metric(
     evaluator: type[Evaluator],
     *,
     best: float | None = 1.0,
-    worst: float = 0.0,
     lower: bool = False,
     needs_reference: bool = False,
-    needs_scenario: bool = False,
 ) -> Metric:
     """An entry of the table. Where lower is better, the value has no upper end."""
-    ranged = best is not None and not lower
+    interval = None if best is None or lower else Interval(min_value=0.0, max_value=best)
     info = MetricInfo(
         metric_name=name,
         description=description,
-        metric_value_info=MetricValueInfo(
-            interval=Interval(min_value=worst, max_value=best or 0.0) if ranged else None
-        ),
+        metric_value_info=MetricValueInfo(interval=interval),
         requires_threshold=name not in INFORMATIONAL_METRICS,
         better=Better.LOWER if lower else Better.HIGHER,
     )
-    return Metric(info, evaluator, evaluator.criterion_type, needs_reference, needs_scenario)
+    return Metric(info, lambda: evaluator, evaluator.criterion_type, needs_reference)
+
+
+def _judged(
+    name: str,
+    description: str,
+    home: str,
+    criterion: type[JudgeCriterion],
+    *,
+    interval: tuple[float, float] = (0.0, 1.0),
+    needs_reference: bool = False,
+    needs_scenario: bool = False,
+) -> Metric:
+    """An entry for a metric that asks a judge. Its module below `judged` is imported only for it."""
+    info = MetricInfo(
+        metric_name=name,
+        description=f"{description} Judged.",
+        metric_value_info=MetricValueInfo(interval=Interval(min_value=interval[0], max_value=interval[1])),
+        better=Better.HIGHER,
+    )
+
+    def load() -> type[Evaluator]:
+        module, _, attribute = home.partition(".")
+        found: type[Evaluator] = getattr(import_module(f"agent_eval.metrics.judged.{module}"), attribute)
+        return found
+
+    return Metric(info, load, criterion, needs_reference, needs_scenario, needs_judge=True)
 
 
 BUILT_IN = (
@@ -81,60 +102,68 @@ BUILT_IN = (
         ResponseMatchEvaluator,
         needs_reference=True,
     ),
-    _metric(
+    _judged(
         "final_response_match_v2",
-        "Does the final response say what the expected one says? Judged.",
-        FinalResponseMatch,
+        "Does the final response say what the expected one says?",
+        "verdicts.FinalResponseMatch",
+        JudgeCriterion,
         needs_reference=True,
     ),
-    _metric(
+    _judged(
         "rubric_based_final_response_quality_v1",
-        "Share of rubrics that the final response meets. Judged.",
-        FinalResponseQuality,
+        "Share of rubrics that the final response meets.",
+        "rubrics.FinalResponseQuality",
+        RubricsCriterion,
     ),
-    _metric(
+    _judged(
         "rubric_based_tool_use_quality_v1",
-        "Share of rubrics that the tool calls meet. Judged.",
-        ToolUseQuality,
+        "Share of rubrics that the tool calls meet.",
+        "rubrics.ToolUseQuality",
+        RubricsCriterion,
     ),
-    _metric(
+    _judged(
         "rubric_based_multi_turn_trajectory_quality_v1",
-        "Share of rubrics that the whole conversation meets. Judged.",
-        ConversationRubrics,
+        "Share of rubrics that the whole conversation meets.",
+        "rubrics.ConversationRubrics",
+        RubricsCriterion,
     ),
-    _metric(
+    _judged(
         "hallucinations_v1",
-        "Share of sentences that the agent's context supports. Judged.",
-        Hallucinations,
+        "Share of sentences that the agent's context supports.",
+        "hallucinations.Hallucinations",
+        HallucinationsCriterion,
     ),
-    _metric("safety_v1", "Share of turns whose response is harmless. Judged.", Safety),
-    _metric(
+    _judged("safety_v1", "Is the response harmless?", "verdicts.Safety", BackendCriterion),
+    _judged(
         "response_evaluation_score",
-        "How good the final response is, 1 to 5. Judged.",
-        ResponseQuality,
-        worst=1.0,
-        best=5.0,
-        needs_reference=True,
+        "How coherent the final response is, 1 to 5.",
+        "verdicts.ResponseCoherence",
+        BackendCriterion,
+        interval=(1.0, 5.0),
     ),
-    _metric(
+    _judged(
         "multi_turn_task_success_v1",
-        "Did the conversation reach the user's goal? Judged.",
-        TaskSuccess,
+        "Did the conversation reach the user's goal?",
+        "conversation.TaskSuccess",
+        BackendCriterion,
     ),
-    _metric(
+    _judged(
         "multi_turn_trajectory_quality_v1",
-        "Was the way there a good one? Judged.",
-        TrajectoryQuality,
+        "Was the way there a good one?",
+        "conversation.TrajectoryQuality",
+        BackendCriterion,
     ),
-    _metric(
+    _judged(
         "multi_turn_tool_use_quality_v1",
-        "Were tools used well over the conversation? Judged.",
-        ToolUse,
+        "Were tools used well over the conversation?",
+        "conversation.ToolUse",
+        BackendCriterion,
     ),
-    _metric(
+    _judged(
         "per_turn_user_simulator_quality_v1",
-        "Share of simulated user turns that keep to the scenario. Judged.",
-        UserSimulatorQuality,
+        "Share of simulated user turns that keep to the scenario.",
+        "user_simulator.UserSimulatorQuality",
+        UserSimulatorCriterion,
         needs_scenario=True,
     ),
     _metric(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,8 +23,6 @@ from agent_eval.metrics.custom import (
     is_evaluator_class,
 )
 from agent_eval.metrics.efficiency import EfficiencyEvaluator
-from agent_eval.metrics.judged.base import JudgedEvaluator, Judges
-from agent_eval.metrics.judged.vertex import vertex_evaluator
 from agent_eval.metrics.registry import DEFAULT_REGISTRY, MetricEvaluatorRegistry
 from agent_eval.schema.config import (
     INFORMATIONAL_METRICS,
@@ -40,6 +38,9 @@ from agent_eval.schema.config import (
     MetricValueInfo,
 )
 from agent_eval.schema.evalset import EvalCase
+
+if TYPE_CHECKING:
+    from agent_eval.metrics.judged.base import Judges
 
 
 def _no_problems(case: EvalCase) -> Iterable[str]:
@@ -57,6 +58,8 @@ class ConfiguredMetric:
     needs_reference: bool = False
     needs_judge: bool = False
     """A model has to be asked, by the criterion's `judge_model_options`."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the criterion, whatever the case."""
     case_problems: Callable[[EvalCase], Iterable[str]] = _no_problems
     """What keeps a case from being scored, as far as it can be told before it runs."""
     interval: Interval | None = None
@@ -66,6 +69,14 @@ class ConfiguredMetric:
     def name(self) -> str:
         """The metric's name."""
         return self.eval_metric.metric_name
+
+    @property
+    def judge_model(self) -> str | None:
+        """The model that is asked, if one is."""
+        criterion = self.eval_metric.criterion
+        if self.needs_judge and isinstance(criterion, JudgeCriterion):
+            return criterion.judge_model_options.judge_model
+        return None
 
     @property
     def gates(self) -> bool:
@@ -151,28 +162,34 @@ def _configured(
 def _known(name: str, criterion: BaseCriterion, metric: Metric, judges: Judges | None) -> ConfiguredMetric:
     typed = _typed_criterion(name, criterion, metric.criterion_type)
     eval_metric = EvalMetric(metric_name=name, threshold=typed.threshold, criterion=typed)
-    build: Callable[[], Evaluator] | None
-    evaluator = metric.evaluator
-    needs_judge = False
+    evaluator = metric.load()
+    needs_judge = metric.needs_judge
+    build: Callable[[], Evaluator] | None = None
     if isinstance(typed, BackendCriterion) and typed.backend is Backend.VERTEX:
-        build = partial(vertex_evaluator, eval_metric)
-    elif issubclass(evaluator, JudgedEvaluator):
-        needs_judge = True
-        build = None if judges is None else partial(_judged, eval_metric, evaluator, judges)
-    else:
+        needs_judge, build = False, partial(_of_vertex, eval_metric)
+    elif not needs_judge:
         build = partial(build_evaluator, eval_metric, evaluator)
+    elif judges is not None:
+        build = partial(_judged, eval_metric, evaluator, judges)
     return ConfiguredMetric(
         eval_metric,
         metric.info,
         build,
         metric.needs_reference,
         needs_judge,
+        tuple(evaluator.criterion_problems(typed)),
         partial(evaluator.case_problems, typed),
         metric.info.metric_value_info.interval,
     )
 
 
-def _judged(eval_metric: EvalMetric, evaluator: type[JudgedEvaluator], judges: Judges) -> Evaluator:
+def _of_vertex(eval_metric: EvalMetric) -> Evaluator:
+    from agent_eval.metrics.judged.vertex import vertex_evaluator
+
+    return vertex_evaluator(eval_metric)
+
+
+def _judged(eval_metric: EvalMetric, evaluator: Callable[..., Evaluator], judges: Judges) -> Evaluator:
     criterion = eval_metric.criterion
     options = criterion.judge_model_options if isinstance(criterion, JudgeCriterion) else JudgeModelOptions()
     return evaluator(eval_metric, judges.judge(options))

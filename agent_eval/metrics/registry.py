@@ -22,7 +22,14 @@ class MetricEvaluatorRegistry:
 
     def register_evaluator(self, metric_info: MetricInfo, evaluator: type[Evaluator]) -> None:
         """Adds a metric, or puts another evaluator behind its name."""
-        self._metrics[metric_info.metric_name] = Metric(metric_info, evaluator, evaluator.criterion_type)
+        from agent_eval.metrics.judged.base import JudgedEvaluator  # only to register there is a need for it
+
+        self._metrics[metric_info.metric_name] = Metric(
+            metric_info,
+            lambda: evaluator,
+            evaluator.criterion_type,
+            needs_judge=issubclass(evaluator, JudgedEvaluator),
+        )
 
     def fork(self) -> MetricEvaluatorRegistry:
         """A registry with the same metrics."""
@@ -49,7 +56,7 @@ class MetricEvaluatorRegistry:
         metric = self._metrics.get(eval_metric.metric_name)
         if metric is None or metric.needs_judge:
             raise KeyError(eval_metric.metric_name)
-        return metric.evaluator(eval_metric)
+        return metric.load()(eval_metric)
 
     def load_installed(self) -> None:
         """Lets installed packages register their metrics.

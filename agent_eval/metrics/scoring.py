@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import math
 import re
@@ -47,7 +48,11 @@ class Scorer:
         self._turn = asyncio.Lock()
 
     async def score(
-        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+        self,
+        case: EvalCase,
+        invocations: list[Invocation],
+        state: Mapping[str, Any],
+        context: Sequence[Invocation] = (),
     ) -> list[MetricResult]:
         """One result a metric, in the config's order.
 
@@ -56,7 +61,7 @@ class Scorer:
         """
         async with self._turn:
             await asyncio.sleep(0)
-        run = RunContext(case, invocations, state)
+        run = RunContext(case, invocations, state, context)
         return [await self._measure(metric, evaluator, run) for metric, evaluator in self._evaluators]
 
     async def aclose(self) -> None:
@@ -67,7 +72,7 @@ class Scorer:
 
     async def _measure(self, metric: ConfiguredMetric, evaluator: Evaluator, run: RunContext) -> MetricResult:
         """The one place where a metric's failure becomes data. Only our own cancellation passes."""
-        limit = asyncio.timeout(self._timeout)
+        limit = asyncio.timeout(None if metric.needs_judge else self._timeout)  # judges keep their own time
         try:
             result: Any = evaluator.evaluate_run(run)
             if inspect.isawaitable(result):
@@ -84,13 +89,15 @@ class Scorer:
 
 
 def _built(metric: ConfiguredMetric, build: Callable[[], Evaluator]) -> Evaluator:
+    place = f"criteria.{metric.name}"
     try:
         return build()
-    except InputError:
-        raise
+    except InputError as error:
+        problems = [dataclasses.replace(problem, path=problem.path or place) for problem in error.problems]
+        raise InputError(*problems) from None
     except Exception as error:  # whatever the constructor of a user's evaluator does
         told = f"the metric cannot be set up: {type(error).__name__}: {serde.told(error)}"
-        raise InputError(Problem(told, path=f"criteria.{metric.name}")) from error
+        raise InputError(Problem(told, path=place)) from error
 
 
 def _failure(metric: ConfiguredMetric, error: BaseException) -> MetricResult:
@@ -146,8 +153,8 @@ def metric_result(given: Any, metric: ConfiguredMetric, turns: int) -> MetricRes
         rubric_scores=_rubrics(getattr(given, "overall_rubric_scores", None)),
         details=None if len(rows) == 1 and not metric.gates else _known(details),
         reason=_why_not(own, is_scored) if status is EvalStatus.NOT_EVALUATED else None,
-        judge=own and own.judge,
         warnings=own.warnings if own else [],
+        judge=own and own.judge,
     )
 
 

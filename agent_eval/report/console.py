@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -20,6 +21,9 @@ from agent_eval.schema.result import (
     CaseMetric,
     CaseResult,
     EvalResult,
+    JudgeTotals,
+    SimulatorTotals,
+    StoppedBy,
     Totals,
 )
 from agent_eval.schema.trace import EvalStatus
@@ -31,6 +35,8 @@ STYLES = {
     EvalStatus.INFORMATIONAL: "dim",
 }
 
+MAX_NAMED_METRICS = 2
+"""A warning about more metrics counts them."""
 MAX_ROWS = 200
 """A longer result lists only the cases that did not pass or are flaky."""
 
@@ -72,8 +78,40 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
+    for warning in (*_warnings(result), *_ends(result)):
+        console.print(plain(warning, "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
+
+
+def _warnings(result: EvalResult) -> Iterator[str]:
+    """What to know of scores: each warning once, with the metrics and the number of cases it is about."""
+    metrics: dict[str, dict[str, None]] = {}
+    cases: Counter[str] = Counter()
+    for case in result.cases:
+        told = [(warning, metric.metric_name) for metric in case.metrics for warning in metric.warnings]
+        cases.update({warning for warning, _ in told})
+        for warning, name in told:
+            metrics.setdefault(warning, {})[name] = None
+    for warning, names in metrics.items():
+        which = ", ".join(names) if len(names) <= MAX_NAMED_METRICS else count(len(names), "metric")
+        yield f"warning: {warning} ({which}; {count(cases[warning], 'case')})"
+
+
+_EARLY_ENDS = {
+    StoppedBy.TURN_LIMIT: "were ended by the turn limit, not by the user",
+    StoppedBy.NO_TURN_FITS: "ended as no turn of the script fits the agent's last answer",
+}
+
+
+def _ends(result: EvalResult) -> Iterator[str]:
+    """Conversations that the user might have gone on with, and in which cases."""
+    simulated = [(case, run.stopped_by) for case in result.cases for run in case.runs if run.stopped_by]
+    for end, told in _EARLY_ENDS.items():
+        cases = [case.eval_id for case, stopped_by in simulated if stopped_by is end]
+        if cases:
+            names = ", ".join(dict.fromkeys(cases))
+            yield f"warning: {len(cases)} of {len(simulated)} conversations {told}: {names}"
 
 
 def _table(console: Console, result: EvalResult) -> Table:
@@ -181,7 +219,24 @@ def _totals_line(totals: Totals) -> Text:
     tail = f"  ({duration(totals.duration_seconds)}"
     if totals.tokens["total"]:
         tail += f", {totals.tokens['total']} tokens"
-    return Text.assemble(*parts, Text(tail + ")", "dim"))
+    text = Text.assemble(*parts, Text(tail + ")", "dim"))
+    for judge in totals.judges:
+        text.append(f"\n{_model_line('judge', judge, cached=judge.cached)}", "dim")
+    if totals.simulator:
+        text.append(f"\n{_model_line('simulated user', totals.simulator)}", "dim")
+    return text
+
+
+def _model_line(what: str, used: JudgeTotals | SimulatorTotals, cached: int = 0) -> str:
+    """What a model was asked, and what it took."""
+    parts = [count(used.requests, "request")]
+    if cached:
+        parts.append(f"{count(cached, 'answer')} from the cache")
+    if tokens := used.input_tokens + used.output_tokens:
+        parts.append(f"{tokens} tokens")
+    if used.cost is not None:
+        parts.append(f"cost {used.cost:.4f}")
+    return f"{what} {printable(used.model)}: {', '.join(parts)}"
 
 
 def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:

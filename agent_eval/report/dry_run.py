@@ -23,12 +23,18 @@ def print_plan(console: Console, plan: dict[str, Any]) -> None:
             "config",
             f"{one['config']} ({one['config_why']})" if one["config"] else one["config_why"],
         )
+        if one["user_played_by"]:
+            _line(console, "user", f"played by {one['user_played_by']}")
         for metric in one["metrics"]:
             said = metric["metric_name"]
             said += (
                 " (informational)" if metric["threshold"] is None else f" >= {number(metric['threshold'])}"
             )
-            _line(console, "metric", said + (", needs a judge" if metric["needs_judge"] else ""))
+            _line(
+                console,
+                "metric",
+                said + (f", judged by {metric['judge_model']}" if metric["needs_judge"] else ""),
+            )
         console.print()
     console.print(
         f"{count(plan['runs'], 'run')} would be made, {plan['parallelism']} at once; nothing was run."

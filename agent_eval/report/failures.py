@@ -27,6 +27,7 @@ from agent_eval.schema.result import (
     Cause,
     EvalResult,
     ExpectedTurn,
+    InvocationScore,
     MetricResult,
     RunRecord,
     RunStatus,
@@ -35,6 +36,8 @@ from agent_eval.schema.trace import EvalStatus, Invocation, get_all_tool_calls
 
 MAX_LISTED_TURNS = 3
 """Turns of a failed metric that are set out side by side; the others are counted."""
+MAX_RATIONALE = 600
+"""Characters of a judge's reasons that are shown of a failed turn; the record has all of them."""
 
 MAX_CAUSES = 2
 """Causes shown of each metric; `agent-eval explain` shows all of them."""
@@ -140,19 +143,28 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
     for index in wrong[:MAX_LISTED_TURNS]:
         if index >= len(record.invocations):
             break  # a metric gave more rows than there are turns
-        actual = record.invocations[index]
+        actual, row = record.invocations[index], metric.per_invocation[index]
         wanted = expected[index] if index < len(expected) else None
-        yield Padding(
-            _turn_title(index, actual, metric.per_invocation[index].score), (0, 0, 0, 2), expand=False
-        )
-        if wanted is not None:
+        yield _indented(_turn_title(index, actual, row.score))
+        if row.rubric_scores:
+            yield _indented(Text.assemble(("agent: ", "dim"), _said(actual)), 4)
+        elif wanted is not None:
             yield _indented(_side_by_side(metric.metric_name, wanted, actual), 4)
+        for reason in _reasons(row):
+            told = reason if len(reason) <= MAX_RATIONALE else f"{reason[:MAX_RATIONALE]}..."
+            yield _indented(plain(told, "italic"), 4)
     if len(wrong) > MAX_LISTED_TURNS:
-        yield Padding(
-            Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"),
-            (0, 0, 0, 2),
-            expand=False,
-        )
+        yield _indented(Text(f"and {count(len(wrong) - MAX_LISTED_TURNS, 'more turn')}", "dim"))
+
+
+def _reasons(row: InvocationScore) -> list[str]:
+    """The judge's reasons: for each rubric that failed, and for the turn as a whole."""
+    rubrics = [
+        f"{score.rubric_id}: {score.rationale or 'no reason given'}"
+        for score in row.rubric_scores or ()
+        if score.score is not None and score.score < 1
+    ]
+    return rubrics + ([row.rationale] if row.rationale else [])
 
 
 def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
@@ -213,8 +225,12 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
                 f"  run {record.run_index + 1}  {record.status.value}  {duration(record.seconds)}",
             )
         )
+        for invocation in record.context:
+            console.print(_indented(_talk("before", invocation)))
         for index, invocation in enumerate(record.invocations):
             console.print(_indented(_turn(index, invocation, record)))
+        if record.stopped_by:
+            console.print(_indented(Text(f"ended by: {record.stopped_by.value.replace('_', ' ')}", "dim")))
         for metric in record.metrics:
             told = metric.error and metric.error.traceback
             if told:
@@ -224,15 +240,21 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
             console.print(_indented(plain(told.rstrip(), "red")))
 
 
+def _talk(label: str, invocation: Invocation) -> Group:
+    """What was said and done in a turn."""
+    return Group(
+        Text.assemble((f"{label} user: ", "bold"), plain(content_text(invocation.user_content))),
+        *(
+            Text.assemble("   call: ", plain(call_text(call)))
+            for call in get_all_tool_calls(invocation.intermediate_data)
+        ),
+        Text.assemble("   agent: ", _said(invocation)),
+    )
+
+
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
-    lines: list[RenderableType] = [
-        Text.assemble((f"{index + 1}. user: ", "bold"), plain(content_text(invocation.user_content)))
-    ]
-    lines += [
-        Text.assemble("   call: ", plain(call_text(call)))
-        for call in get_all_tool_calls(invocation.intermediate_data)
-    ]
-    lines.append(Text.assemble("   agent: ", _said(invocation)))
+    """A turn and its scores."""
+    lines: list[RenderableType] = [_talk(f"{index + 1}.", invocation)]
     scores = [
         f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
         for metric in record.metrics
@@ -240,4 +262,10 @@ def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
     ]
     if scores:
         lines.append(plain("   " + ", ".join(scores), "dim"))
+    lines += [
+        _indented(plain(f"{metric.metric_name}: {reason}", "dim"), 3)
+        for metric in record.metrics
+        if index < len(metric.per_invocation)
+        for reason in _reasons(metric.per_invocation[index])
+    ]
     return Group(*lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
@@ -46,8 +46,9 @@ class RubricScore(Value):
 
 
 class JudgeUsage(Value):
-    """What a judge was asked, and what it cost."""
+    """What a judge was asked, and what it took."""
 
+    model: str = ""
     requests: int = 0
     """Sent to the model."""
     cached: int = 0
@@ -57,11 +58,51 @@ class JudgeUsage(Value):
 
     def __add__(self, other: JudgeUsage) -> JudgeUsage:
         return JudgeUsage(
+            model=self.model or other.model,
             requests=self.requests + other.requests,
             cached=self.cached + other.cached,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )
+
+
+class StoppedBy(StrEnum):
+    """What ended a conversation with a simulated user."""
+
+    STOP_SIGNAL = "stop_signal"
+    """The user said that it was over."""
+    TURN_LIMIT = "turn_limit"
+    """`max_allowed_invocations`, before the user said so."""
+    END_OF_SCRIPT = "end_of_script"
+    """A scripted user has said all of its turns."""
+    NO_TURN_FITS = "no_turn_fits"
+    """A scripted user has turns left, and none that fits the agent's last answer."""
+    TIME_LIMIT = "time_limit"
+    """`--timeout`: the run crashed."""
+    ERROR = "error"
+    """The run crashed, by the agent or by the simulated user."""
+
+
+class SimulatorUsage(Value):
+    """What a simulated user cost, apart from the agent."""
+
+    model: str = ""
+    requests: int = 0
+    """Sent to the model."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: SimulatorUsage) -> SimulatorUsage:
+        return SimulatorUsage(
+            model=self.model or other.model,
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+RareEnd = Annotated[StoppedBy | None, Field(exclude_if=lambda end: end is None)]
+"""What only runs with a simulated user have."""
 
 
 class InvocationScore(Value):
@@ -148,8 +189,14 @@ class RunRecord(Value):
     failed_attempts: list[FailedAttempt] = []
     """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
+    context: list[Invocation] = []
+    """Turns before those that count: the events that the session began with, and `context_turns`."""
     invocations: list[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
+    stopped_by: StoppedBy | None = None
+    """What ended the conversation; None unless a user was simulated."""
+    simulator: SimulatorUsage | None = None
+    """What the simulated user cost, failed attempts included; None where no model plays it."""
     expected: list[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
     metrics: list[MetricResult] = []
@@ -186,6 +233,7 @@ class RunSummary:
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
     retries: RareCount = 0
     """How often the run crashed and was tried again."""
+    stopped_by: RareEnd = None
 
 
 class Cause(Value):
@@ -316,6 +364,34 @@ class Provenance(Value):
     packages: dict[str, str]
 
 
+class TokenPrices(Value):
+    """What a model's tokens cost."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    input_price: float = Field(ge=0, allow_inf_nan=False)
+    """Of a million tokens."""
+    output_price: float = Field(ge=0, allow_inf_nan=False)
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Of so many tokens."""
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000
+
+
+class JudgeTotals(JudgeUsage):
+    """What one judge model was asked for a whole result."""
+
+    cost: RareRate = None
+    """In the currency of the prices that the project gives; None where it gives none."""
+
+
+class SimulatorTotals(SimulatorUsage):
+    """What simulated users cost in a whole result."""
+
+    cost: RareRate = None
+    """As of judges."""
+
+
 class Totals(Value):
     """Counts over the cases of one result."""
 
@@ -329,6 +405,10 @@ class Totals(Value):
     saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
+    """Of the agent."""
+    judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
+    simulator: Annotated[SimulatorTotals | None, Field(exclude_if=lambda usage: usage is None)] = None
+    """What simulated users cost; only where there were some."""
 
 
 class EvalResult(Value):

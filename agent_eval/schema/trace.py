@@ -293,6 +293,14 @@ class Rubric(Value):
     description: str | None = None
     type: str | None = None
 
+    def fault(self) -> str | None:
+        """Why no judge can answer it; None if one can."""
+        if not self.rubric_id.strip():
+            return "a rubric has an empty id"
+        if not (self.rubric_content.text_property or "").strip():
+            return f"rubric `{self.rubric_id}` has no text"
+        return None
+
 
 class Invocation(Value):
     """One user turn and all the agent did for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,15 @@ import pytest
 from agent_eval.aggregate.outcome import outcome_of
 from agent_eval.aggregate.verdict import case_result, merge_statuses, totals
 from agent_eval.schema.config import EvalConfig
-from agent_eval.schema.result import CaseResult, ErrorInfo, MetricResult, RunRecord, RunStatus
+from agent_eval.schema.result import (
+    CaseResult,
+    ErrorInfo,
+    JudgeUsage,
+    MetricResult,
+    RunRecord,
+    RunStatus,
+    TokenPrices,
+)
 from agent_eval.schema.trace import EvalStatus
 
 PASSED, FAILED = EvalStatus.PASSED, EvalStatus.FAILED
@@ -196,6 +205,23 @@ def test_order_in_which_runs_finish_changes_nothing() -> None:
     assert [one.run_index for one in found[0].runs] == [0, 1, 2]
 
 
+def test_totals_have_what_each_judge_was_asked_and_its_price() -> None:
+    asked = JudgeUsage(model="cheap", requests=3, cached=1, input_tokens=1_000_000, output_tokens=500_000)
+    other = JudgeUsage(model="free", requests=1)
+    outcomes = [
+        replace(outcome_of(run(0, {"m": 1.0})), judges=judges) for judges in ((asked, other), (asked,))
+    ]
+
+    found = totals(
+        [result({"m": 1.0})], outcomes, 1.0, {"cheap": TokenPrices(input_price=0.5, output_price=2.0)}
+    )
+
+    cheap, free = found.judges
+    assert (cheap.model, cheap.requests, cheap.cached, cheap.input_tokens) == ("cheap", 6, 2, 2_000_000)
+    assert cheap.cost == 2 * 0.5 + 1 * 2.0
+    assert (free.model, free.requests, free.cost) == ("free", 1, None)
+
+
 def test_totals_count_verdicts_and_flaky_cases() -> None:
     cases = [
         result({"m": 1.0}),
@@ -205,8 +231,13 @@ def test_totals_count_verdicts_and_flaky_cases() -> None:
         result("reset"),
     ]
 
-    found = totals(cases, 1.23456, 30, 12)
+    outcomes = [
+        replace(outcome_of(run(index, {"m": 1.0})), input_tokens=tokens, output_tokens=4)
+        for index, tokens in enumerate((10, 20))
+    ]
+
+    found = totals(cases, outcomes, 1.23456)
 
     assert (found.cases, found.passed, found.failed, found.not_evaluated, found.flaky) == (5, 2, 2, 1, 1)
     assert found.duration_seconds == 1.235
-    assert found.tokens == {"input": 30, "output": 12, "total": 42}
+    assert found.tokens == {"input": 30, "output": 8, "total": 38}

@@ -431,7 +431,7 @@ def test_metrics_lists_all_with_range_direction_and_needs(project: Project) -> N
         "expected ones. needs: reference; options: match_type, ignore_args"
     )
     assert "1 to 5, higher is better" in told["response_evaluation_score"]
-    assert "needs: reference, judge; " in told["response_evaluation_score"]
+    assert "needs: reference, judge; " in told["final_response_match_v2"]
     assert "needs: judge, scenario; " in told["per_turn_user_simulator_quality_v1"]
     assert "any number, lower is better" in told["max_cost_v1"]
     assert "options: input_price, output_price" in told["max_cost_v1"]

@@ -217,10 +217,8 @@ def test_dry_run_says_what_needs_a_judge(project: Project) -> None:
     (planned,) = dry.document["eval_sets"]
     assert planned["metrics"][0]["metric_name"] == "final_response_match_v2"
     assert planned["metrics"][0]["needs_judge"] is True
-    assert "judge" in project.agent_eval(*judged, "--dry_run").stdout
-    refused = project.agent_eval(*judged)
-    assert refused.code == 2
-    assert "needs a judge model" in refused.stderr
+    assert planned["metrics"][0]["judge_model"] == "gemini-2.5-flash"
+    assert "judged by gemini-2.5-flash" in project.agent_eval(*judged, "--dry_run").stdout
 
 
 def test_set_selected_twice_is_run_once_with_all_cases_named(shop: Project) -> None:

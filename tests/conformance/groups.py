@@ -21,6 +21,7 @@ from agent_eval.schema.trace import AppDetails, EvalStatus, Event, Invocation
 from tests.conformance import marks
 from tests.conformance.compare import differences
 from tests.conformance.custom_metrics import custom_metric
+from tests.conformance.judged import judge_vote, rubric_aggregation
 
 Value = TypeVar("Value")
 Model = TypeVar("Model", bound=BaseModel)
@@ -153,6 +154,8 @@ GROUPS: dict[str, Check] = {
         evalset_load,
         eval_config_load,
         custom_metric,
+        judge_vote,
+        rubric_aggregation,
     )
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.conformance import custom_rules
+from tests.conformance import custom_rules, judged_rules
 
 Item = dict[str, Any]
 Oracle = Callable[[Item], Item]
@@ -79,6 +79,13 @@ ORACLES: dict[str, dict[str, Oracle]] = {
         "contained": custom_rules.contained,
         "finite-score": custom_rules.finite_score,
         "isolated": custom_rules.isolated,
+    },
+    **{
+        name: {
+            "tolerant-judge": judged_rules.tolerant_judge,
+            "no-silent-pass": judged_rules.no_silent_pass,
+        }
+        for name in ("judge_vote.json", "rubric_aggregation.json")
     },
 }
 """File -> rule -> oracle, in the order in which they are applied."""

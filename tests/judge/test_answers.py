@@ -169,6 +169,10 @@ def test_words_are_the_metrics_own() -> None:
             id="by text",
         ),
         pytest.param(
+            '{"City": {"rationale": "r", "verdict": "yes"}, "SHORT": {"rationale": "s", "verdict": "no"}}',
+            id="names in other letters",
+        ),
+        pytest.param(
             "ID: city\nProperty: other words\nRationale: r\nVerdict: yes\n\n"
             "Property: Uses one sentence.\nEvidence: step 1\nRationale: s\nVerdict: no",
             id="blocks",

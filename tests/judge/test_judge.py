@@ -23,6 +23,9 @@ def number(text: str) -> int:
     return int(text)
 
 
+NAME = "python/test:scripted"
+
+
 class Scripted:
     """A model that says these things, one after the other, and keeps what it was asked."""
 
@@ -38,7 +41,7 @@ class Scripted:
         return said
 
     def hearing(self, **options: Any) -> Hearing:
-        return Judge(PythonModel("python/test:scripted", self), JudgeModelOptions(**options)).hearing()
+        return Judge(PythonModel(NAME, self), JudgeModelOptions(**options)).hearing()
 
 
 def ask(hearing: Hearing, request: Request | None = None, read: Callable[[str], int] = number) -> int:
@@ -54,7 +57,7 @@ def test_answer_is_what_it_is_read_as() -> None:
     hearing = model.hearing(judge_model_config={"temperature": 0.5, "seed": 1})
 
     assert ask(hearing, question("how many?", seed=2)) == 7
-    assert hearing.usage == JudgeUsage(requests=1, input_tokens=10, output_tokens=2)
+    assert hearing.usage == JudgeUsage(model=NAME, requests=1, input_tokens=10, output_tokens=2)
     assert hearing.unseen == {"image/png"}
     config = model.asked[0].config
     assert (config["temperature"], config["seed"]) == (0.5, 2)
@@ -65,7 +68,7 @@ def test_unusable_answer_is_sent_back_with_the_reason() -> None:
     hearing = model.hearing()
 
     assert ask(hearing) == 7
-    assert hearing.usage == JudgeUsage(requests=2, input_tokens=30, output_tokens=3)
+    assert hearing.usage == JudgeUsage(model=NAME, requests=2, input_tokens=30, output_tokens=3)
     (_, said, complaint) = texts(model.asked[1])
     assert said == ("model", "many")
     assert complaint[0] == "user"

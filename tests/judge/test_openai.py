@@ -104,15 +104,31 @@ def test_endpoint_is_named_without_secrets(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_schema_that_is_refused_is_put_into_words_from_then_on(model_server: ModelServer) -> None:
     def answer(asked: Asked) -> Any:
-        return failing(400, "response_format is not supported") if asked.schema else {"verdict": "yes"}
+        refused = "response_format" in asked.settings
+        return failing(400, "response_format is not supported") if refused else {"verdict": "yes"}
 
     model_server.always = answer
     first, second = replies(LOCAL, question(schema=VERDICT, system="judge"), question("b", schema=VERDICT))
 
     assert (first.text, second.text) == ('{"verdict": "yes"}',) * 2
-    assert [bool(asked.schema) for asked in model_server.requests] == [True, False, False]
-    assert model_server.requests[1].system.startswith("judge\n\nAnswer with one JSON value")
-    assert '"verdict"' in model_server.requests[2].system
+    assert [bool(asked.schema) for asked in model_server.requests] == [True, True, False, False]
+    assert model_server.requests[2].system.startswith("judge\n\nAnswer with one JSON value")
+    assert '"verdict"' in model_server.requests[3].system
+
+
+def test_schema_in_the_form_of_llama_cpp_python_which_fails_at_the_other(model_server: ModelServer) -> None:
+    def answer(asked: Asked) -> Any:
+        refused = asked.settings["response_format"]["type"] != "json_object"
+        told = "1 validation error: 'loc': ('body', 'response_format', 'type')"
+        return failing(500, told) if refused else {"verdict": "yes"}
+
+    model_server.always = answer
+    replies(LOCAL, question(schema=VERDICT), question("b", schema=VERDICT))
+
+    forms = [asked.settings["response_format"]["type"] for asked in model_server.requests]
+    assert forms == ["json_schema", "json_object", "json_object"]
+    assert model_server.requests[1].settings["response_format"]["schema"] == VERDICT
+    assert "JSON Schema" in model_server.requests[1].system
 
 
 def test_limit_under_its_newer_name(model_server: ModelServer) -> None:
@@ -148,7 +164,9 @@ def test_request_that_is_wrong_all_the_same_is_refused_as_it_is(model_server: Mo
     assert "context is too long" in str(first)
     assert isinstance(second, ModelError)
     tried = [(bool(asked.media), bool(asked.schema)) for asked in model_server.requests]
-    assert tried == [(True, True), (True, False), (False, True), (False, False)] * 2  # nothing was learnt
+    forms = [True, True, False]  # two forms of a schema, then none
+    once = [(media, schema) for media in (True, False) for schema in forms]
+    assert tried == once * 2  # nothing was learnt
 
 
 # Media
@@ -278,7 +296,7 @@ FAILURES: dict[str, tuple[Answer, Failure, str]] = {
 @pytest.mark.parametrize(("answer", "kind", "told"), FAILURES.values(), ids=FAILURES)
 def test_failures(model_server: ModelServer, answer: Answer, kind: Failure, told: str) -> None:
     model_server.always = answer
-    found, message = failure(LOCAL, question(http={"timeout": 300}))
+    found, message = failure(LOCAL, question(http={"timeout": 300 if answer.wait else None}))
 
     assert found is kind
     assert told in message

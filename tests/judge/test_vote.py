@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from agent_eval.judge.base import Failure, ModelError
-from agent_eval.judge.vote import Finding, Findings, Ruling, Tally, Vote, is_decided, majority, poll, tally_of
+from agent_eval.judge.vote import Finding, Findings, Ruling, Tally, Vote, majority, poll, tally_of
 
 YES, NO, NEITHER = Vote.YES, Vote.NO, Vote.NEITHER
 LOST = "lost"
@@ -56,7 +56,7 @@ def test_no_vote_is_asked_for_that_could_not_be_the_deciding_one(num_samples: in
             needed = tally_of(votes, num_samples - length).needed
             for more in itertools.product((YES, NO, NEITHER), repeat=max(needed - 1, 0)):
                 rest = num_samples - length - len(more)
-                assert is_decided(tally_of([*votes, *more], rest)) == (needed == 0)
+                assert (tally_of([*votes, *more], rest).needed == 0) == (needed == 0)
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ def test_majority(samples: Iterable[list[str]], lost: int, chosen: dict[str, str
 
 def test_nothing_is_decided_by_nobody() -> None:
     assert Tally().verdict is None
-    assert is_decided(Tally())
+    assert Tally().needed == 0

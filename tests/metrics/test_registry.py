@@ -68,5 +68,5 @@ def test_registering_under_a_known_name_takes_its_place_in_that_registry_only() 
 
     assert found
     assert builtin
-    assert found.evaluator is Half
-    assert builtin.evaluator is not Half
+    assert found.load() is Half
+    assert builtin.load() is not Half

@@ -86,6 +86,11 @@ class JudgedEvaluator(Evaluator):
             criterion = self.criterion_type.model_validate(criterion.model_dump())
         self._criterion = criterion
 
+    @property
+    def options(self) -> JudgeModelOptions:
+        """Which judge is asked, and how often."""
+        return self._judge.options
+
     @abstractmethod
     def turns(self, run: RunContext) -> list[Turn]:
         """What is to be asked about each turn. Nothing is sent."""
@@ -121,9 +126,10 @@ class JudgedEvaluator(Evaluator):
             for turn, tasks in zip(turns, asked, strict=True)
         ]
         result = self.result(rows)
-        result.judge = hearing.usage
+        if any(tasks for tasks in asked):
+            result.judge = hearing.usage
         if hearing.unseen:
-            result.warnings.append(f"the judge was not shown: {', '.join(sorted(hearing.unseen))}")
+            result.warnings.append(f"the judge cannot see {', '.join(sorted(hearing.unseen))}")
         return result
 
     async def evaluate_invocations(

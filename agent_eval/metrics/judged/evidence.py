@@ -92,7 +92,7 @@ def steps(turn: Invocation, prefix: str = "") -> list[Exhibit]:
     else:
         found = [step for event in _events(turn) for step in event_steps(event, turn)]
     return [
-        Exhibit(f"{prefix}step {number}, {heading}", text) for number, (heading, text) in enumerate(found, 1)
+        Exhibit(f"{prefix}Step {number}, {heading}", text) for number, (heading, text) in enumerate(found, 1)
     ]
 
 

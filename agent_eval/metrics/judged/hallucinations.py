@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from agent_eval.judge.answers import SUPPORT, read_labels
-from agent_eval.judge.prompts import Exhibit, labels_schema, request
+from agent_eval.judge.prompts import Exhibit, labels_form, request
 from agent_eval.judge.vote import Finding, Ruling
 from agent_eval.metrics.base import RunContext
 from agent_eval.metrics.judged import evidence
@@ -56,7 +56,7 @@ class Hallucinations(JudgedEvaluator):
         turn = run.invocations[number]
         known = [
             *evidence.background([turn]),
-            *evidence.conversation(run.invocations[:number]),
+            *evidence.conversation([*run.context, *run.invocations[:number]]),
             evidence.message("The user says", turn.user_content),
         ]
         criterion = self._criterion
@@ -82,7 +82,7 @@ class Hallucinations(JudgedEvaluator):
         if sentences:
             numbered = [Exhibit(f"Sentence {number}", said) for number, said in sentences.items()]
             yield Question(
-                request(INSTRUCTIONS, [*context, *numbered], labels_schema(SUPPORT)),
+                request(INSTRUCTIONS, [*context, *numbered], labels_form(SUPPORT)),
                 sentences,
                 lambda answer: read_labels(answer, sentences, SUPPORT),
             )

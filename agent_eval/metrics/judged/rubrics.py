@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from agent_eval.errors import did_you_mean
 from agent_eval.judge.answers import YES_NO, read_findings
-from agent_eval.judge.prompts import Exhibit, request, verdicts_schema
+from agent_eval.judge.prompts import Exhibit, request, verdicts_form
 from agent_eval.judge.vote import Ruling
 from agent_eval.metrics.base import EvaluationResult, RunContext
 from agent_eval.metrics.judged import evidence
@@ -40,7 +41,7 @@ class PropertiesEvaluator(JudgedEvaluator):
         asked = request(
             f"{self.instructions}\n\n{MEASURE}",
             exhibits,
-            verdicts_schema(list(properties), YES_NO),
+            verdicts_form(list(properties), YES_NO),
             f"The properties:\n{listed}",
         )
         return Question(asked, properties, lambda text: read_findings(text, properties, YES_NO))
@@ -97,18 +98,25 @@ class RubricsEvaluator(PropertiesEvaluator):
     rubric_type: ClassVar[str]
 
     @classmethod
+    def criterion_problems(cls, criterion: BaseCriterion) -> Iterator[str]:
+        """Rubrics of the criterion that say nothing, or cannot be told apart."""
+        own = _own(criterion)
+        yield from filter(None, (rubric.fault() for rubric in own))
+        yield from map(_told_twice, _repeated(own))
+
+    @classmethod
     def case_problems(cls, criterion: BaseCriterion, case: EvalCase) -> Iterator[str]:
-        """Rubrics that cannot be told apart, say nothing, are for no metric, or are not there."""
-        own = criterion.rubrics if isinstance(criterion, RubricsCriterion) else []
+        """Rubrics that say nothing, cannot be told apart, or are for no metric; and turns without any."""
+        own = _own(criterion)
         turns = case.conversation or []
         given = [*(case.rubrics or ()), *(rubric for turn in turns for rubric in turn.rubrics or ())]
-        yield from (told for rubric in (*own, *given) for told in _empty(rubric))
+        yield from filter(None, (rubric.fault() for rubric in given))
         yield from (told for rubric in given for told in _for_no_metric(rubric))
-        try:
-            for scope in cls._scopes(case):
-                _distinct([*own, *cls._of_type(scope)])
-        except ValueError as error:
-            yield f"{error} (`rubrics` of the criterion, the case and its turns count)"
+        for scope in cls._scopes(case):
+            asked = [*own, *cls._of_type(scope)]
+            yield from (_told_twice(name) for name in _repeated(asked) if name not in _repeated(own))
+            if not asked:
+                yield NO_RUBRICS
 
     @classmethod
     @abstractmethod
@@ -125,15 +133,12 @@ class RubricsEvaluator(PropertiesEvaluator):
         Raises:
             ValueError: there are none, or two of the same id.
         """
-        own = self._criterion.rubrics if isinstance(self._criterion, RubricsCriterion) else []
-        return _distinct([*own, *self._of_type(rubrics)])
-
-
-def _empty(rubric: Rubric) -> Iterator[str]:
-    if not rubric.rubric_id.strip():
-        yield "a rubric has an empty id"
-    if not (rubric.rubric_content.text_property or "").strip():
-        yield f"rubric `{rubric.rubric_id}` has no text"
+        asked = [*_own(self._criterion), *self._of_type(rubrics)]
+        if repeated := _repeated(asked):
+            raise ValueError(_told_twice(repeated[0]))
+        if not asked:
+            raise ValueError(NO_RUBRICS)
+        return {rubric.rubric_id: rubric.rubric_content.text_property or "" for rubric in asked}
 
 
 def _for_no_metric(rubric: Rubric) -> Iterator[str]:
@@ -152,12 +157,11 @@ class TurnRubricsEvaluator(RubricsEvaluator):
 
     def turns(self, run: RunContext) -> list[Turn]:
         """One question for each turn, about its rubrics."""
-        turns = run.invocations
         return [
             Turn(
                 (
                     self.question(
-                        self.exhibits(turn, turns[:number]),
+                        self.exhibits(turn, [*run.context, *run.invocations[:number]]),
                         self.properties(
                             [
                                 *(run.case.rubrics or ()),
@@ -242,6 +246,7 @@ class ConversationEvaluator(PropertiesEvaluator):
         exhibits = [
             *evidence.background(run.invocations),
             *self.wishes(run),
+            *evidence.history(run.context),
             *evidence.conversation(run.invocations),
         ]
         asked = self.question(exhibits, self.conversation_properties(run))
@@ -285,15 +290,21 @@ def _once(turns: Iterable[list[Rubric] | None]) -> list[Rubric]:
     return rubrics
 
 
-def _distinct(rubrics: Iterable[Rubric]) -> dict[str, str]:
-    properties: dict[str, str] = {}
-    for rubric in rubrics:
-        if rubric.rubric_id in properties:
-            raise ValueError(f"duplicate rubric id `{rubric.rubric_id}`")
-        properties[rubric.rubric_id] = rubric.rubric_content.text_property or ""
-    if not properties:
-        raise ValueError("there are no rubrics to judge by")
-    return properties
+def _own(criterion: BaseCriterion) -> list[Rubric]:
+    return criterion.rubrics if isinstance(criterion, RubricsCriterion) else []
+
+
+def _repeated(rubrics: Iterable[Rubric]) -> list[str]:
+    """The ids that several rubrics have."""
+    counts = Counter(rubric.rubric_id for rubric in rubrics)
+    return [name for name, count in counts.items() if count > 1]
+
+
+NO_RUBRICS = "there are no rubrics to judge by: `rubrics` of the criterion, the case and its turns count"
+
+
+def _told_twice(rubric_id: str) -> str:
+    return f"duplicate rubric id `{rubric_id}`"
 
 
 def _indented(text: str) -> str:

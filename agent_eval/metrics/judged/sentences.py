@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 _END = re.compile(
     r"""
-    (?<=[.!?…])["'”’»)\]*_]*\s+(?=["'“‘«(\[*_¿¡]*[^\s\W_a-z0-9])   # . before a space and no small letter
+    (?<=[.!?…])["'”’»)\]*_]*\s+(?=["'“‘«(\[*_¿¡]*[^\s\W_a-z0-9])   # before a space and no small letter
+    | (?<=\D[.!?…])["'”’»)\]*_]*\s+(?=\d)                         # a number begins, and none has ended
     | (?<=[。！？｡])["'”’」』）]*\s*(?=\S)                          # without a space
     | (?<=[।؟۔])\s+
     """,
     re.VERBOSE,
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[\"'])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|vs|etc|approx|e\.g|i\.e|z\.B|d\.h|u\.a|p\.m|a\.m)\.$",
+    r"(?:^|[\s(\[\"'])(?:(?:[^\W\d_]\.)*[^\W\d_]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|vs|etc|approx)\.$",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -66,8 +67,8 @@ def _in_line(line: str) -> Iterator[str]:
     bullet = _BULLET.match(line)
     start = 0
     for end in _END.finditer(line, bullet.end() if bullet else 0):
-        before = line[start : end.start()].rstrip()
-        if not _ABBREVIATION.search(before):
+        is_quoted = not line[end.start()].isspace()
+        if is_quoted or not _ABBREVIATION.search(line[start : end.start()]):
             yield line[start : end.end()].strip()
             start = end.end()
     yield line[start:].strip()

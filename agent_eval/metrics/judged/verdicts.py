@@ -1,4 +1,4 @@
-"""Judged metrics with one verdict or score a turn: is it the expected answer, harmless, good?"""
+"""Judged metrics with one verdict or grade a turn: is it the expected answer, harmless, coherent?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent_eval.judge.answers import ONLY, SAFETY, VALIDITY, Words, read_score, read_verdict
 from agent_eval.judge.base import Request
-from agent_eval.judge.prompts import Exhibit, request, score_schema, verdict_schema
+from agent_eval.judge.prompts import Exhibit, request, score_form, verdict_form
 from agent_eval.judge.vote import Finding, Findings, Ruling
 from agent_eval.metrics.base import RunContext, paired_turns
 from agent_eval.metrics.judged import evidence
@@ -27,7 +27,10 @@ class TurnEvaluator(JudgedEvaluator):
         """One question for each turn where there is something to judge."""
         turns = run.invocations
         pairs = paired_turns(turns, run.case.conversation) if self.compares else expected_if_any(run)
-        return [self.turn(turn, turns[:number], expected) for number, (turn, expected) in enumerate(pairs)]
+        return [
+            self.turn(turn, [*run.context, *turns[:number]], expected)
+            for number, (turn, expected) in enumerate(pairs)
+        ]
 
     @abstractmethod
     def turn(self, turn: Invocation, earlier: Sequence[Invocation], expected: Invocation | None) -> Turn:
@@ -42,7 +45,7 @@ class VerdictEvaluator(TurnEvaluator):
 
     def question(self, exhibits: Sequence[Exhibit]) -> Question:
         """The question about one turn."""
-        asked = request(self.instructions, exhibits, verdict_schema(self.words))
+        asked = request(self.instructions, exhibits, verdict_form(self.words))
         return Question(asked, {ONLY: ""}, lambda text: read_verdict(text, self.words))
 
     def row(self, turn: Turn, rulings: Sequence[Ruling]) -> Row:
@@ -130,41 +133,35 @@ inform, warn or help. Whether the response is right, useful or polite is not ask
         return Turn((self.question([*evidence.history(earlier), said, response]),))
 
 
-class ResponseQuality(TurnEvaluator):
-    """`response_evaluation_score`: how good the final response is, 1 to 5, the mean over turns.
+class ResponseCoherence(TurnEvaluator):
+    """`response_evaluation_score`: how coherent the final response is, 1 to 5, the mean over turns.
 
     Of several samples the median counts, of two in the middle the lower one. A turn without any
     response has 1 without the judge.
     """
 
     criterion_type = BackendCriterion
-    compares = True
     instructions = """\
-You grade the response of an AI agent. You see the conversation before, what the user asks, the agent's \
-response and, if there is one, an expected response that is known to be good.
+You grade how coherent the response of an AI agent is. You see the conversation before, what the user says, \
+and the agent's response, which alone is graded.
 
-5 - answers all that was asked, agrees with the expected response, is clear, coherent and well ordered
-4 - answers what was asked; small gaps, or somewhat unclear in places
-3 - answers the main point, but leaves out something that matters, wanders, or is hard to follow
-2 - answers a part only, contradicts itself or the expected response in something that matters
-1 - does not answer what was asked, is wrong in the main, or makes no sense
+5 - hangs together throughout: each part follows from the one before or adds to it, the order makes sense, \
+what words refer to is clear, and all of it serves what the user said
+4 - hangs together; small jumps or unclear references do not disturb
+3 - can be understood, but wanders, jumps, or leaves connections to the reader in places
+2 - hard to follow: parts stand side by side, contradict each other, or miss what the user said
+1 - has no thread, or nothing to do with what the user said
 
-Grade the substance and its clarity, not the length. More than was expected is no fault if it is to the \
-point. Where there is an expected response, what contradicts it is wrong."""
+Grade neither whether it is right nor how long it is: a short answer that fits is a 5."""
 
     def turn(self, turn: Invocation, earlier: Sequence[Invocation], expected: Invocation | None) -> Turn:
         """Grades the response."""
         response = self.response(turn)
         if evidence.is_empty(response):
             return Turn(settled=Row(float(LOWEST), "The agent gave no final response."))
-        reference = self.response(expected, "The expected response") if expected else None
-        asked = [
-            *evidence.history(earlier),
-            evidence.message("The user asks", turn.user_content),
-            response,
-            *([reference] if reference and not evidence.is_empty(reference) else []),
-        ]
-        return Turn((_grading(request(self.instructions, asked, score_schema(LOWEST, HIGHEST))),))
+        said = evidence.message("The user says", turn.user_content)
+        exhibits = [*evidence.history(earlier), said, response]
+        return Turn((_grading(request(self.instructions, exhibits, score_form(LOWEST, HIGHEST))),))
 
     def row(self, turn: Turn, rulings: Sequence[Ruling]) -> Row:
         """The median grade."""

@@ -1,0 +1,94 @@
+"""What judges are asked, and how far they agree with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from agent_eval.report.text import count, printable
+
+
+def print_requests(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
+    """Every prompt in full, not wrapped, so that it can be copied."""
+    for metric in metrics:
+        requests = metric["requests"]
+        samples = count(metric["num_samples"], "sample")
+        told = f"{count(len(requests), 'question')}, up to {samples} of each"
+        console.print(
+            Text.assemble(
+                (printable(metric["metric_name"]), "bold"),
+                f", judged by {printable(metric['judge_model'])}: {told}",
+            ),
+            soft_wrap=True,
+        )
+        for number, request in enumerate(requests, 1):
+            _heading(console, f"question {number}: instructions")
+            console.print(Text(printable(request["system"] or "(none)")), soft_wrap=True)
+            for content in request["contents"]:
+                _heading(console, f"question {number}: {content.get('role', 'user')}")
+                for part in content.get("parts", []):
+                    console.print(Text(printable(_part(part))), soft_wrap=True)
+        console.print()
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print(Text(f"--- {text} ---", "cyan"))
+
+
+def _part(part: dict[str, Any]) -> str:
+    if "text" in part:
+        return str(part["text"])
+    medium = part.get("inline_data") or part.get("file_data") or {}
+    return f"[{medium.get('mime_type', 'file')}]"
+
+
+def print_agreement(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
+    """A row for each metric, then what judge and people see differently."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", overflow="fold")
+    for name in ("labels", "agreement", "kappa", "false pass", "false fail", "unscored"):
+        table.add_column(name, justify="right")
+    for metric in metrics:
+        counts = metric["counts"]
+        table.add_row(
+            f"{printable(metric['metric_name'])}\n{printable(metric['judge_model'])}",
+            str(metric["labels"]),
+            _with_interval(metric["agreement"], metric["agreement_interval"]),
+            _rate(metric["kappa"]),
+            _with_interval(metric["false_pass_rate"], metric["false_pass_interval"]),
+            _rate(metric["false_fail_rate"]),
+            str(counts["unscored"]),
+        )
+    console.print(table)
+    for metric in metrics:
+        _print_rated(console, f"{metric['metric_name']}: judge and people differ", metric["disagreed"])
+        _print_rated(console, f"{metric['metric_name']}: the judge gave no verdict", metric["unscored"])
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _with_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    return f"{_rate(value)}\n{interval[0]:.2f}-{interval[1]:.2f}" if interval else _rate(value)
+
+
+def _print_rated(console: Console, title: str, rated: Iterable[dict[str, Any]]) -> None:
+    for number, one in enumerate(rated):
+        if not number:
+            console.print()
+            console.print(Text(printable(title), "bold"))
+        where = "" if one["run_index"] is None else f", run {one['run_index']}"
+        console.print(
+            Text(printable(f"{one['eval_id']}{where}: people {one['people']}, judge {one['judge']}"))
+        )
+        told = [("said", text) for text in one["response"] or ()]
+        told += [("people", one["note"])] if one["note"] else []
+        told += [("judge", text) for text in (*one["rationales"], one["reason"]) if text]
+        for who, text in told:
+            console.print(Padding(Text.assemble((f"{who}: ", "dim"), printable(text)), (0, 0, 0, 2)))
