@@ -20,7 +20,7 @@ def chosen_files(paths: Sequence[str], project: Project) -> list[Path]:
         InputError: a path leads nowhere, or there is nothing to check.
     """
     if not paths:
-        eval_sets = all_eval_sets(project)
+        eval_sets = _eval_sets_of(project)
         folders = dict.fromkeys(file.parent for file in eval_sets)
         return _unique([*eval_sets, *(file for folder in folders for file in _configs_in(folder))])
     found: list[Path] = []
@@ -40,6 +40,15 @@ def chosen_files(paths: Sequence[str], project: Project) -> list[Path]:
             )
         )
     return _unique(found)
+
+
+def _eval_sets_of(project: Project) -> list[Path]:
+    try:
+        return all_eval_sets(project)
+    except InputError:
+        names = ", ".join(project.settings.evalsets)
+        hint = "name files or folders, or set `evalsets` in [tool.agent-eval] of pyproject.toml"
+        raise InputError(Problem(f"there is no eval set in {names}", hint=hint)) from None
 
 
 def _below(folder: Path) -> list[Path]:
