@@ -12,7 +12,7 @@ from agent_eval import serde
 from agent_eval.errors import InputError
 from agent_eval.inputs import documents, legacy
 from agent_eval.inputs.configs import parse_config
-from agent_eval.inputs.evalsets import eval_set_id_of, parse_eval_set
+from agent_eval.inputs.evalsets import SUFFIXES, eval_set_id_of, parse_eval_set
 from agent_eval.lint.findings import Edit, Finding, Severity
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalCase, EvalSet
@@ -167,7 +167,9 @@ def read(path: Path) -> SetSource | ConfigSource | list[Finding]:
 def is_config(path: Path, document: Any) -> bool:
     """Whether a file is an eval config rather than an eval set, by its name or by what is in it."""
     name = path.name.lower()
-    if documents.is_yaml(name) or name == "test_config.json" or name.endswith("eval_config.json"):
+    if name.endswith(SUFFIXES):
+        return False
+    if documents.is_yaml(name) or "config" in name:
         return True
     keys = {documents.snake_case(str(key)) for key in document} if isinstance(document, dict) else set()
     return bool(keys & set(EvalConfig.model_fields)) and not keys & {"eval_cases", "eval_set_id"}

@@ -58,10 +58,15 @@ def test_nothing_is_near_to_something_else() -> None:
     assert near_misses("unheard-of") == []
 
 
-def test_troubleshooting_page_is_made_of_the_long_forms() -> None:
-    spec = importlib.util.spec_from_file_location("troubleshooting", ROOT / "docs" / "troubleshooting.py")
+def test_pages_of_codes_are_made_of_the_long_forms() -> None:
+    spec = importlib.util.spec_from_file_location("codes", ROOT / "docs" / "codes.py")
     assert spec
     assert spec.loader
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run `python docs/troubleshooting.py`"
+    for page, groups in script.PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        assert text == script.with_codes(text, groups), "run `python docs/codes.py`"
+        assert all(
+            topic.code in text for topic in topics() if topic.code[:4] in groups or topic.code[:3] in groups
+        )
