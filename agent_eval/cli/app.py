@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, explain, judge, metrics, report, run, scenario
+from agent_eval.cli import cache, compare, explain, judge, lint, metrics, report, run, scenario
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -37,6 +37,7 @@ for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
+    commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)
