@@ -111,7 +111,7 @@ class CaseTest:
     adjusted: float
     """Of this case among all that were compared."""
     compared: int
-    """How many cases share the error of its direction."""
+    """How many cases are looked at that could differ."""
 
     @property
     def is_beyond_noise(self) -> bool:
@@ -129,22 +129,17 @@ def case_tests(cases: Sequence[Counts]) -> list[CaseTest]:
     """
     spread = [_distribution(one) for one in cases]
     tails = [each.tails(one.passed_after) for each, one in zip(spread, cases, strict=True)]
-    drops, dropping = corrected([tail.fewer for tail in tails], [each.chances[0] for each in spread])
-    rises, rising = corrected([tail.more for tail in tails], [each.chances[-1] for each in spread])
+    drops = corrected([tail.fewer for tail in tails], [each.chances[0] for each in spread])
+    rises = corrected([tail.more for tail in tails], [each.chances[-1] for each in spread])
+    compared = max(1, sum(len(each.chances) > 1 for each in spread))
     return [
-        CaseTest(
-            tail.two_sided,
-            min(1.0, 2.0 * (drop if one.difference < 0 else rise)),
-            dropping if one.difference < 0 else rising,
-        )
+        CaseTest(tail.two_sided, min(1.0, 2.0 * (drop if one.difference < 0 else rise)), compared)
         for one, tail, drop, rise in zip(cases, tails, drops, rises, strict=True)
     ]
 
 
-def corrected(
-    p_values: Sequence[float], least: Sequence[float], alpha: float = ALPHA / 2
-) -> tuple[list[float], int]:
-    """Adjusted p-values, and how many tests share the error.
+def corrected(p_values: Sequence[float], least: Sequence[float], alpha: float = ALPHA / 2) -> list[float]:
+    """Adjusted p-values: Holm's, of those tests that can find something at all.
 
     Args:
         p_values: one-sided.
@@ -155,10 +150,12 @@ def corrected(
     while sum(one <= alpha / share for one in least) > share:
         share += 1
     able = [index for index, one in enumerate(least) if one <= alpha / share]
+    if not able:  # they are too many for so few runs: nothing is found, but told how nearly
+        able = [index for index, one in enumerate(least) if one < 1.0]
     adjusted = [1.0] * len(p_values)
     for index, value in zip(able, holm([p_values[index] for index in able]), strict=True):
         adjusted[index] = value
-    return adjusted, max(1, len(able))
+    return adjusted
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, judge, metrics, report, run
+from agent_eval.cli import baseline, cache, compare, judge, metrics, report, run
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -46,7 +46,11 @@ cache_app = typer.Typer(
 )
 cache_app.command("stats", context_settings=SETTINGS)(cache.stats)
 cache_app.command("clear", context_settings=SETTINGS)(cache.clear)
+baseline_app = typer.Typer(help="The results that a project compares with.", no_args_is_help=True)
+baseline_app.command("set", epilog=baseline.SET_EPILOG, context_settings=SETTINGS)(baseline.set_)
+baseline_app.command("show", context_settings=SETTINGS)(baseline.show)
 for commands in (app, eval_app):
+    commands.add_typer(baseline_app, name="baseline")
     commands.add_typer(judge_app, name="judge")
     commands.add_typer(cache_app, name="cache")
 app.add_typer(eval_app, name="eval")

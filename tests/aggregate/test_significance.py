@@ -124,8 +124,8 @@ def test_cases_that_could_differ_share_the_error() -> None:
 
 
 def test_tests_that_cannot_reach_significance_are_never_significant() -> None:
-    adjusted, compared = corrected([0.02, 0.001], [0.02, 0.001], alpha=0.025)
-    assert (adjusted, compared) == ([1.0, 0.001], 1)
+    assert corrected([0.02, 0.001], [0.02, 0.001], alpha=0.025) == [1.0, 0.001]
+    assert corrected([0.02, 0.02], [0.02, 0.02], alpha=0.025) == [0.04, 0.04]
 
 
 @pytest.mark.parametrize(
