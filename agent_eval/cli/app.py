@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import baseline, cache, compare, judge, metrics, report, run
+from agent_eval.cli import baseline, cache, compare, grade, judge, metrics, report, run
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -36,6 +36,7 @@ eval_app = typer.Typer(help="The same commands under the name agents-cli gives t
 for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
+    commands.command("grade", epilog=grade.EPILOG, context_settings=SETTINGS)(grade.grade)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)

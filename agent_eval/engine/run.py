@@ -99,9 +99,19 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
             state=conversation.state if isinstance(conversation.state, dict) else {},
         ),
         invocations=conversation.invocations,
-        expected=expected_turns(spec.case),
         metrics=list(metrics),
+        **expectations(spec.case),
     )
+
+
+def expectations(case: EvalCase) -> dict[str, Any]:
+    """What a case expects, as a run record has it."""
+    return {
+        "expected": expected_turns(case),
+        "rubrics": case.rubrics,
+        "final_session_state": case.final_session_state or None,
+        "conversation_scenario": case.conversation_scenario,
+    }
 
 
 def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:
