@@ -87,6 +87,14 @@ class Grading:
     warnings: tuple[str, ...]
 
     @property
+    def eval_set_ref(self) -> EvalSetRef:
+        """The eval set that is named, else the one that was run."""
+        if self.eval_set is None or self.options.eval_set is None:
+            return self.stored.result.eval_set
+        found = self.eval_set
+        return EvalSetRef(eval_set_id=found.eval_set.eval_set_id, path=str(found.path), sha256=found.sha256)
+
+    @property
     def runs(self) -> int:
         """How many runs there are to score."""
         return sum(case.attempts for case in self.cases.values())
@@ -221,7 +229,7 @@ async def _itself(record: RunRecord) -> RunRecord:
 def _journal_path(grading: Grading) -> Path:
     folder = Path(grading.options.output or DEFAULT_FOLDER)
     try:
-        stem = new_stem(folder, grading.stored.result.eval_set.eval_set_id)
+        stem = new_stem(folder, grading.eval_set_ref.eval_set_id)
     except OSError as error:
         raise InputError(Problem(f"results cannot be kept there: {error.strerror}", str(folder))) from None
     return stem.with_name(stem.name + SUFFIX)
@@ -235,7 +243,9 @@ async def _scored(record: RunRecord, grading: Grading) -> RunRecord:
         case = known or recorded_case(record)
         state = record.session.state if record.session else {}
         metrics = await grading.scorer.score(case, record.invocations, state)
-    return record.model_copy(update={"metrics": metrics, **(expectations(known) if known else {})})
+    told = expectations(known) if known else {}
+    eval_set_id = grading.eval_set_ref.eval_set_id
+    return record.model_copy(update={"eval_set_id": eval_set_id, "metrics": metrics, **told})
 
 
 def recorded_case(record: RunRecord) -> EvalCase:
@@ -260,16 +270,13 @@ def recorded_case(record: RunRecord) -> EvalCase:
 
 def _finish(grading: Grading, journal: Path, outcomes: dict[str, list[RunOutcome]], seconds: float) -> Graded:
     """The verdicts and the summary file."""
-    was, eval_set = grading.stored.result, grading.eval_set
+    was = grading.stored.result
     cases = [_case_result(grading, case, outcomes[name]) for name, case in grading.cases.items()]
     result_id = journal.name.removesuffix(SUFFIX)
-    ref = was.eval_set
-    if eval_set and grading.options.eval_set:
-        ref = EvalSetRef(eval_set_id=ref.eval_set_id, path=str(eval_set.path), sha256=eval_set.sha256)
     result = EvalResult(
         result_id=result_id,
         created=clock.timestamp(),
-        eval_set=ref,
+        eval_set=grading.eval_set_ref,
         agent=was.agent,
         config=config_ref(grading.config, grading.metrics),
         provenance=_provenance(grading),
@@ -291,7 +298,7 @@ def _case_result(grading: Grading, case: CaseResult, outcomes: list[RunOutcome])
         config = with_num_runs(grading.config, max(1, case.attempts + case.saved)).config
     known = grading.expectations.get(case.eval_id)
     return verdict.case_result(
-        case.eval_set_id,
+        grading.eval_set_ref.eval_set_id,
         case.eval_id,
         case_sha256(known) if known else case.sha256,
         config,

@@ -121,7 +121,7 @@ def read_traces(document: Any, file: str, name: str) -> AdkResult:
         eval_id = case.eval_case_id or f"case_{index + 1}"
         runs = cases.setdefault(eval_id, [])
         record = _record(case, name, eval_id, len(runs), found.candidate_name or "")
-        if not record.invocations:
+        if not any(turn.user_content.parts for turn in record.invocations):
             place = f"eval_cases[{index}]"
             hint = "traces are made by `agents-cli eval generate`"
             raise InputError(Problem("no turn: it has no message of a user", file, place, hint=hint))
