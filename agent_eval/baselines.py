@@ -34,14 +34,20 @@ def baseline_path(eval_set: str, result: str) -> Path:
 
 
 def set_baseline(result: EvalResult, path: Path) -> None:
-    """Keeps a result as a baseline, without what differs from run to run and decides nothing.
+    """Keeps a result as a baseline, without what decides nothing: informational metrics, and causes.
 
     Raises:
         OSError: it cannot be written.
     """
     cases = [
         case.model_copy(
-            update={"metrics": [one for one in case.metrics if one.status is not EvalStatus.INFORMATIONAL]}
+            update={
+                "metrics": [
+                    one.model_copy(update={"causes": []})
+                    for one in case.metrics
+                    if one.status is not EvalStatus.INFORMATIONAL
+                ]
+            }
         )
         for case in result.cases
     ]

@@ -12,6 +12,7 @@ from agent_eval import clock
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
+from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
@@ -28,8 +29,8 @@ from agent_eval.preparation import (
     built_scorer,
     case_sha256,
     config_metrics,
-    config_problems,
     config_ref,
+    criteria_problems,
     load_env_file,
     open_judges,
     with_num_runs,
@@ -37,6 +38,7 @@ from agent_eval.preparation import (
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     CaseResult,
+    ConfigRef,
     EvalResult,
     EvalSetRef,
     Provenance,
@@ -121,7 +123,7 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
     agent = Path(result.agent.reference).resolve()
     folders = [*beside, project.root.resolve(), *([agent] if agent.is_dir() else [])]
     metrics = config_metrics(config, judges, folders)
-    if problems := list(config_problems(metrics, config)):
+    if problems := list(criteria_problems(metrics, config)):
         raise InputError(*problems)
     known = {case.eval_id: case for case in eval_set.eval_set.eval_cases} if eval_set else {}
     cases = {case.eval_id: case for case in result.cases}
@@ -197,6 +199,8 @@ async def grade(grading: Grading, progress: Progress | None = None) -> Graded:
     options = grading.options
     started = clock.monotonic()
     outcomes: dict[str, list[RunOutcome]] = {name: [] for name in grading.cases}
+    config = config_ref(grading.config, grading.metrics)
+    diagnosis = Diagnosis(config.criteria, config.custom_metrics, grading.stored.result.agent.name)
     try:
         if options.judges.preflight and (problems := await grading.judges.preflight()):
             raise InputError(*problems)
@@ -205,6 +209,7 @@ async def grade(grading: Grading, progress: Progress | None = None) -> Graded:
             def keep(_: RunRecord, record: RunRecord) -> None:
                 journal.append(record)
                 outcomes[record.eval_id].append(outcome_of(record))
+                diagnosis.add(record)
 
             await run_all(
                 (record for record in grading.stored.records() if record.eval_id in grading.cases),
@@ -215,7 +220,11 @@ async def grade(grading: Grading, progress: Progress | None = None) -> Graded:
                 one_by_one=True,
                 progress=progress or Silent(),
             )
-        return _finish(grading, journal.path, outcomes, clock.monotonic() - started)
+        result = _result(grading, config, journal.path, outcomes, clock.monotonic() - started)
+        result = diagnosis.explained(result)
+        summary = journal.path.with_name(f"{result.result_id}.json")
+        write_summary(result, summary)
+        return Graded(result, summary, journal.path)
     finally:
         await grading.scorer.aclose()
         await grading.judges.aclose()
@@ -242,8 +251,8 @@ async def _scored(record: RunRecord, grading: Grading) -> RunRecord:
     if record.status is not RunStatus.CRASHED:
         case = known or recorded_case(record)
         state = record.session.state if record.session else {}
-        metrics = await grading.scorer.score(case, record.invocations, state)
-    told = expectations(known) if known else {}
+        metrics = await grading.scorer.score(case.scored, record.invocations, state, record.context)
+    told = expectations(known.scored) if known else {}
     eval_set_id = grading.eval_set_ref.eval_set_id
     return record.model_copy(update={"eval_set_id": eval_set_id, "metrics": metrics, **told})
 
@@ -268,17 +277,22 @@ def recorded_case(record: RunRecord) -> EvalCase:
     return case.model_copy(update=known)
 
 
-def _finish(grading: Grading, journal: Path, outcomes: dict[str, list[RunOutcome]], seconds: float) -> Graded:
-    """The verdicts and the summary file."""
+def _result(
+    grading: Grading,
+    config: ConfigRef,
+    journal: Path,
+    outcomes: dict[str, list[RunOutcome]],
+    seconds: float,
+) -> EvalResult:
+    """The verdicts."""
     was = grading.stored.result
     cases = [_case_result(grading, case, outcomes[name]) for name, case in grading.cases.items()]
-    result_id = journal.name.removesuffix(SUFFIX)
-    result = EvalResult(
-        result_id=result_id,
+    return EvalResult(
+        result_id=journal.name.removesuffix(SUFFIX),
         created=clock.timestamp(),
         eval_set=grading.eval_set_ref,
         agent=was.agent,
-        config=config_ref(grading.config, grading.metrics),
+        config=config,
         provenance=_provenance(grading),
         totals=verdict.totals(
             cases, [one for runs in outcomes.values() for one in runs], seconds, grading.judge_prices
@@ -286,9 +300,6 @@ def _finish(grading: Grading, journal: Path, outcomes: dict[str, list[RunOutcome
         stopped=was.stopped,
         cases=cases,
     )
-    summary = journal.with_name(f"{result_id}.json")
-    write_summary(result, summary)
-    return Graded(result, summary, journal)
 
 
 def _case_result(grading: Grading, case: CaseResult, outcomes: list[RunOutcome]) -> CaseResult:

@@ -14,6 +14,7 @@ from agent_eval.aggregate import verdict
 from agent_eval.aggregate.decision import has_failed_for_good
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
+from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import Played, play, score
@@ -25,13 +26,13 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
     CaseResult,
+    ConfigRef,
     EvalResult,
     EvalSetRef,
     Provenance,
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -42,10 +43,13 @@ class _OpenSet:
     """An eval set under way."""
 
     planned: PlannedSet
+    config: ConfigRef
     journal: Journal
     started: float
     outcomes: dict[str, list[RunOutcome]]
     """Of each case, in plan order."""
+    diagnosis: Diagnosis
+    """Why runs did not pass, found while their records are at hand."""
     saved: Counter[str] = field(default_factory=Counter)
     """Runs of each case that were not made since its verdict stood."""
     settled: dict[str, CaseResult] = field(default_factory=dict)
@@ -56,6 +60,7 @@ class _OpenSet:
         self.journal.append(record)
         outcomes = self.outcomes[record.eval_id]
         outcomes.append(outcome_of(record))
+        self.diagnosis.add(record)
         if len(outcomes) == self.planned.num_runs:
             self.settled[record.eval_id] = self.result_of(spec.case)
 
@@ -122,7 +127,10 @@ async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished
     failed: list[str] = []
     with ExitStack() as stack:
         try:
-            opened = [_open_set(planned, folder, stack) for planned in evaluation.sets]
+            opened = [
+                _open_set(planned, _agent_ref(planned, evaluation.agents), folder, stack)
+                for planned in evaluation.sets
+            ]
         except OSError as error:
             problem = Problem(
                 f"results cannot be kept there: {error.strerror}", str(error.filename or folder)
@@ -130,11 +138,9 @@ async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished
             raise InputError(problem) from None
 
         def played(spec: RunSpec) -> Awaitable[Played]:
-            def player() -> StaticPlayer:
-                return StaticPlayer(spec.case.conversation or [])
-
+            players = opened[spec.set_index].planned.players
             progress.started(spec)
-            return play(spec, evaluation.agents[spec.agent], player)
+            return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
 
         def scored(run: Played) -> Awaitable[RunRecord]:
             return score(run, opened[run.spec.set_index].planned.scorer)
@@ -199,13 +205,16 @@ def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
         )
 
 
-def _open_set(planned: PlannedSet, folder: Path, stack: ExitStack) -> _OpenSet:
+def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitStack) -> _OpenSet:
     stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
+    config = config_ref(planned.config, planned.metrics)
     return _OpenSet(
         planned=planned,
+        config=config,
         journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
+        diagnosis=Diagnosis(config.criteria, config.custom_metrics, agent.name),
     )
 
 
@@ -224,12 +233,13 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
         agent=_agent_ref(planned, evaluation.agents),
-        config=config_ref(planned.config, planned.metrics),
+        config=one.config,
         provenance=origin,
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )
+    result = one.diagnosis.explained(result)
     summary = journal.with_name(f"{result_id}.json")
     write_summary(result, summary)
     return Finished(result, summary, journal)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_eval import serde
+from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
@@ -21,6 +22,7 @@ from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
+from agent_eval.metrics.builtin import BUILT_IN
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
@@ -28,6 +30,7 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
 from agent_eval.schema.result import ConfigRef, TokenPrices
 from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class JudgeOptions:
     cache: bool = True
     """Keep answers, and ask nothing that was answered before."""
     preflight: bool = True
-    """Ask each judge model one tiny question before any agent runs."""
+    """Ask each model one tiny question before any agent runs, those of simulated users too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ class PlannedSet:
     config_why: str
     metrics: tuple[ConfiguredMetric, ...]
     scorer: Scorer
+    players: Players
     agent_why: str
 
     @property
@@ -116,7 +120,7 @@ class Evaluation:
     agents: dict[str, Agent]
     """By reference."""
     judges: Judges
-    """Those of all sets."""
+    """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
     warnings: tuple[str, ...] = ()
@@ -271,7 +275,7 @@ def _plan_set(
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
         config = with_num_runs(config, options.num_runs)
-    named = options.url or options.agent
+    named = public_address(options.url) if options.url else options.agent
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
@@ -280,7 +284,7 @@ def _plan_set(
     metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
     if not options.dry_run:
-        _check_runnable(cases, loaded)
+        _check_playable(cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
@@ -290,6 +294,7 @@ def _plan_set(
         config_why=read.config_why,
         metrics=tuple(metrics),
         scorer=built_scorer(metrics, options.metric_timeout, config),
+        players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
     )
 
@@ -305,6 +310,22 @@ def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, con
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+
+
+def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) -> Players:
+    """Who plays the cases, a model opened if one does.
+
+    Raises:
+        InputError: the model cannot be.
+    """
+    try:
+        return players_of(config.config, cases, judges.model)
+    except InputError as error:
+        file = str(config.path) if config.path else None
+        place = "user_simulator_config.model"
+        raise InputError(
+            *(dataclasses.replace(problem, file=file, path=place) for problem in error.problems)
+        ) from None
 
 
 def case_sha256(case: EvalCase) -> str:
@@ -353,7 +374,8 @@ def _check(
     config: LoadedConfig,
 ) -> None:
     """What only the config and the cases together can tell."""
-    problems = [*config_problems(metrics, config), *_pattern_problems(cases, str(loaded.path))]
+    problems = [*criteria_problems(metrics, config), *_reference_problems(metrics, cases, config)]
+    problems += _pattern_problems(cases, str(loaded.path))
     problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics
@@ -364,7 +386,7 @@ def _check(
         raise InputError(*problems)
 
 
-def config_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -> Iterator[Problem]:
+def criteria_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -> Iterator[Problem]:
     """What is wrong with a config, whatever the cases."""
     file = str(config.path) if config.path else None
     if not any(metric.gates for metric in metrics):
@@ -385,21 +407,42 @@ def config_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -
             yield Problem(told, file, f"criteria.{metric.name}")
 
 
-def _check_runnable(
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-) -> None:
-    """What this version can read, but not run."""
-    problems = [
-        Problem(
-            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
-            str(loaded.path),
-        )
+def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
+    """What can be read, but that nobody can play."""
+    file = str(config.path) if config.path else None
+    problems = [dataclasses.replace(problem, file=file) for problem in config_problems(config.config)]
+    problems += [
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for case in cases
         if case.conversation_scenario
+        for told in scenario_problems(case.conversation_scenario, config.config)
     ]
     if problems:
         raise InputError(*problems)
+
+
+def _reference_problems(
+    metrics: Sequence[ConfiguredMetric], cases: Sequence[EvalCase], config: LoadedConfig
+) -> Iterator[Problem]:
+    """The metrics that compare with expected turns, which scenarios do not have."""
+    scenarios = [case.eval_id for case in cases if case.conversation_scenario]
+    comparing = [metric.name for metric in metrics if metric.needs_reference]
+    if not scenarios:
+        return
+    more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
+    fitting = ", ".join(
+        metric.info.metric_name
+        for metric in BUILT_IN
+        if metric.info.requires_threshold and not metric.needs_reference
+    )
+    for name in comparing:
+        yield Problem(
+            f"`{name}` compares with expected turns, "
+            f"and case `{scenarios[0]}`{more} is a scenario, which has none",
+            str(config.path) if config.path else "the default config, as no config was found",
+            f"criteria.{name}",
+            hint=f"those that fit are {fitting}, and metrics of your own" if name == comparing[-1] else None,
+        )
 
 
 def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:

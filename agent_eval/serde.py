@@ -37,6 +37,11 @@ def to_json(value: Any, *, indent: bool = False) -> bytes:
         return orjson.dumps(_encodable(value), default=str, option=option)
 
 
+def rewritten(document: Any) -> bytes:
+    """A parsed document as indented JSON again, with every value as it was, integers of any size too."""
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+
+
 def _encodable(value: Any) -> Any:
     """A copy of `value` that JSON can hold: clean texts, plain containers, 64-bit or float numbers."""
     if isinstance(value, str):

@@ -93,21 +93,24 @@ def _of_traces(document: Any, path: Path) -> Stored:
 
 def _of_journal(journal: Path, stem: str) -> Stored:
     """The result so far of an evaluation that left no summary."""
+    from agent_eval.diagnose.diagnosis import explained
     from agent_eval.recompute import result_of_records  # not needed to show what has a summary
 
     result = result_of_records(_records(journal), stem)
     if result is None:
         raise InputError(Problem("holds no finished run", str(journal)))
-    return Stored(result, journal, journal)
+    return Stored(explained(result, _records(journal)), journal, journal)
 
 
 def _of_adk_result(content: bytes, path: Path) -> Stored:
+    from agent_eval.diagnose.diagnosis import explained
     from agent_eval.recompute import result_of_adk
     from agent_eval.store.adk_reading import read_adk_result
 
     found = read_adk_result(content, str(path))
     records = tuple(record for case in found.cases for record in case.runs)
-    return Stored(result_of_adk(found, path.name), path, adk_results=(path,), kept=records)
+    result = explained(result_of_adk(found, path.name), records)
+    return Stored(result, path, adk_results=(path,), kept=records)
 
 
 def write_adk_results(stored: Stored, agent_folder: Path, app_name: str, eval_ids: Iterable[str]) -> Path:

@@ -10,6 +10,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+from agent_eval.addresses import without_credentials
 from agent_eval.errors import AgentEvalError, ExitCode, Problem
 
 if TYPE_CHECKING:
@@ -139,4 +140,4 @@ def command_line(argv: list[str]) -> str:
             words[index + 1] = words[index + 1].partition(":")[0] + ": ***"
         elif word.startswith("--header="):
             words[index] = word.partition(":")[0] + ": ***"
-    return shlex.join(["agent-eval", *words])
+    return without_credentials(shlex.join(["agent-eval", *words]))

@@ -167,7 +167,7 @@ def run(
         typer.Option(
             "--no_preflight",
             metavar="",
-            help="Do not ask each judge one tiny question before anything runs.",
+            help="Do not ask each model, of judges and simulated users, a tiny question first.",
             rich_help_panel=JUDGES,
         ),
     ] = False,
@@ -313,14 +313,17 @@ def _chosen(evaluation: Evaluation) -> list[str]:
         )
         lines.append(
             f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
-            f"agent {agents} ({planned.agent_why}); config {config}" + _judged_by(planned)
+            f"agent {agents} ({planned.agent_why}); config {config}" + _models(planned)
         )
     return lines
 
 
-def _judged_by(planned: PlannedSet) -> str:
-    models = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
-    return f"; judge {', '.join(models)}" if models else ""
+def _models(planned: PlannedSet) -> str:
+    judges = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
+    player = planned.players.simulated_by
+    return (f"; judge {', '.join(judges)}" if judges else "") + (
+        f"; user played by {player}" if player else ""
+    )
 
 
 def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:
@@ -346,6 +349,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                 "agent_why": planned.agent_why,
                 "config": str(planned.config.path) if planned.config.path else None,
                 "config_why": planned.config_why,
+                "user_played_by": planned.players.simulated_by,
                 "metrics": [
                     {
                         "metric_name": metric.name,

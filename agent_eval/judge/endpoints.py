@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit, urlunsplit
-
 from agent_eval.judge.base import Failure
 
 _BY_STATUS = {
@@ -42,12 +40,6 @@ def transport_failure(error: BaseException) -> Failure | None:
     ):
         return Failure.UNREACHABLE
     return None
-
-
-def public_address(url: str) -> str:
-    """A URL without what may be secret in it: user, password, query."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
 _LONGEST = 500

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agent_eval.addresses import public_address
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
 from agent_eval.judge.dialect import Dialect, Form, Interpreter
-from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
+from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 

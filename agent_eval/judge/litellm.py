@@ -8,8 +8,9 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
+from agent_eval.addresses import public_address
 from agent_eval.judge.base import Failure, Reply, Request
-from agent_eval.judge.endpoints import brief, public_address
+from agent_eval.judge.endpoints import brief
 from agent_eval.judge.openai import ChatEndpoint, failure_of
 from agent_eval.judge.retries import EndpointError
 from agent_eval.threads import in_thread

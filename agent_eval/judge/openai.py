@@ -8,10 +8,11 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from agent_eval.addresses import public_address
 from agent_eval.judge import chat
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
 from agent_eval.judge.dialect import Dialect, Interpreter
-from agent_eval.judge.endpoints import brief, failure_of_status, public_address, transport_failure
+from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.threads import in_thread
 

@@ -22,6 +22,8 @@ from agent_eval.schema.result import (
     CaseResult,
     EvalResult,
     JudgeTotals,
+    SimulatorTotals,
+    StoppedBy,
     Totals,
 )
 from agent_eval.schema.trace import EvalStatus
@@ -76,7 +78,7 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
-    for warning in _warnings(result):
+    for warning in (*_warnings(result), *_ends(result)):
         console.print(plain(warning, "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
@@ -94,6 +96,22 @@ def _warnings(result: EvalResult) -> Iterator[str]:
     for warning, names in metrics.items():
         which = ", ".join(names) if len(names) <= MAX_NAMED_METRICS else count(len(names), "metric")
         yield f"warning: {warning} ({which}; {count(cases[warning], 'case')})"
+
+
+_EARLY_ENDS = {
+    StoppedBy.TURN_LIMIT: "were ended by the turn limit, not by the user",
+    StoppedBy.NO_TURN_FITS: "ended as no turn of the script fits the agent's last answer",
+}
+
+
+def _ends(result: EvalResult) -> Iterator[str]:
+    """Conversations that the user might have gone on with, and in which cases."""
+    simulated = [(case, run.stopped_by) for case in result.cases for run in case.runs if run.stopped_by]
+    for end, told in _EARLY_ENDS.items():
+        cases = [case.eval_id for case, stopped_by in simulated if stopped_by is end]
+        if cases:
+            names = ", ".join(dict.fromkeys(cases))
+            yield f"warning: {len(cases)} of {len(simulated)} conversations {told}: {names}"
 
 
 def _table(console: Console, result: EvalResult) -> Table:
@@ -200,20 +218,22 @@ def _totals_line(totals: Totals) -> Text:
         tail += f", {totals.tokens['total']} tokens"
     text = Text.assemble(*parts, Text(tail + ")", "dim"))
     for judge in totals.judges:
-        text.append(f"\n{_judge_line(judge)}", "dim")
+        text.append(f"\n{_model_line('judge', judge, cached=judge.cached)}", "dim")
+    if totals.simulator:
+        text.append(f"\n{_model_line('simulated user', totals.simulator)}", "dim")
     return text
 
 
-def _judge_line(judge: JudgeTotals) -> str:
-    """What a judge was asked, and what it took."""
-    parts = [count(judge.requests, "request")]
-    if judge.cached:
-        parts.append(f"{count(judge.cached, 'answer')} from the cache")
-    if tokens := judge.input_tokens + judge.output_tokens:
+def _model_line(what: str, used: JudgeTotals | SimulatorTotals, cached: int = 0) -> str:
+    """What a model was asked, and what it took."""
+    parts = [count(used.requests, "request")]
+    if cached:
+        parts.append(f"{count(cached, 'answer')} from the cache")
+    if tokens := used.input_tokens + used.output_tokens:
         parts.append(f"{tokens} tokens")
-    if judge.cost is not None:
-        parts.append(f"cost {judge.cost:.4f}")
-    return f"judge {printable(judge.model)}: {', '.join(parts)}"
+    if used.cost is not None:
+        parts.append(f"cost {used.cost:.4f}")
+    return f"{what} {printable(used.model)}: {', '.join(parts)}"
 
 
 def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from agent_eval.report.causes import causes_table
 from agent_eval.report.console import STYLES, marks, plain
 from agent_eval.report.text import (
     against,
@@ -23,6 +24,7 @@ from agent_eval.report.text import (
 )
 from agent_eval.schema.result import (
     CaseResult,
+    Cause,
     EvalResult,
     ExpectedTurn,
     InvocationScore,
@@ -36,6 +38,9 @@ MAX_LISTED_TURNS = 3
 """Turns of a failed metric that are set out side by side; the others are counted."""
 MAX_RATIONALE = 600
 """Characters of a judge's reasons that are shown of a failed turn; the record has all of them."""
+
+MAX_CAUSES = 2
+"""Causes shown of each metric; `agent-eval explain` shows all of them."""
 
 
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
@@ -51,6 +56,10 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
             kept = first.get(record.eval_id)
             if kept is None or _tells_more(record, kept):
                 first[record.eval_id] = record
+    if result.causes:
+        console.print()
+        console.print(Text("all cases", "bold"))
+        console.print(_indented(causes_table(result.causes[:MAX_CAUSES])))
     for eval_id, case in failed.items():
         console.print()
         console.print(_failure(console, case, first.get(eval_id)))
@@ -85,16 +94,31 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
     lines: list[RenderableType] = [title]
     lines += [_indented(plain(reason, "red")) for reason in case.reasons]
     lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
-    lines += [
-        _indented(plain(f"{metric.metric_name}: {metric.reason}", "yellow"))
-        for metric in case.metrics
-        if metric.status is EvalStatus.NOT_EVALUATED and case.crashed < case.attempts
-    ]
-    if record and record.status is RunStatus.COMPLETED:
-        for metric in record.metrics:
-            if metric.status is EvalStatus.FAILED:
-                lines += [_indented(block) for block in _failed_metric(metric, record)]
+    lines += [_indented(block) for block in _causes(case.causes, case)]
+    if case.crashed < case.attempts:
+        for unscored in case.metrics:
+            if unscored.status is EvalStatus.NOT_EVALUATED:
+                lines.append(_indented(plain(f"{unscored.metric_name}: {unscored.reason}", "yellow")))
+                lines += [_indented(block, 4) for block in _causes(unscored.causes, case)]
+    shown = record.metrics if record and record.status is RunStatus.COMPLETED else []
+    turns = {metric.metric_name: metric for metric in shown if metric.status is EvalStatus.FAILED}
+    for failed in case.metrics:
+        if record and (metric := turns.pop(failed.metric_name, None)):
+            lines += [_indented(block) for block in _failed_metric(metric, record)]
+            lines += [_indented(block, 4) for block in _causes(failed.causes, case)]
+        elif failed.status is EvalStatus.FAILED:
+            lines.append(_indented(_metric_line(failed.metric_name, failed.score, failed.threshold)))
+            lines += [_indented(block, 4) for block in _causes(failed.causes, case)]
     return Group(*lines)
+
+
+def _causes(causes: list[Cause], case: CaseResult) -> Iterator[RenderableType]:
+    if causes:
+        yield causes_table(causes[:MAX_CAUSES], case.attempts)
+
+
+def _metric_line(name: str, score: float | None, threshold: float | None) -> Text:
+    return plain(f"{name}  {against(score, threshold)}", "red")
 
 
 def _indented(block: RenderableType, by: int = 2) -> Padding:
@@ -113,7 +137,7 @@ def _crashes(case: CaseResult) -> Iterator[str]:
 
 
 def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
-    yield plain(f"{metric.metric_name}  {against(metric.score, metric.threshold)}", "red")
+    yield _metric_line(metric.metric_name, metric.score, metric.threshold)
     expected = record.expected or []
     wrong = [index for index, turn in enumerate(metric.per_invocation) if turn.status is EvalStatus.FAILED]
     for index in wrong[:MAX_LISTED_TURNS]:
@@ -201,8 +225,12 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
                 f"  run {record.run_index + 1}  {record.status.value}  {duration(record.seconds)}",
             )
         )
+        for invocation in record.context:
+            console.print(_indented(_talk("before", invocation)))
         for index, invocation in enumerate(record.invocations):
             console.print(_indented(_turn(index, invocation, record)))
+        if record.stopped_by:
+            console.print(_indented(Text(f"ended by: {record.stopped_by.value.replace('_', ' ')}", "dim")))
         for metric in record.metrics:
             told = metric.error and metric.error.traceback
             if told:
@@ -212,15 +240,21 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
             console.print(_indented(plain(told.rstrip(), "red")))
 
 
+def _talk(label: str, invocation: Invocation) -> Group:
+    """What was said and done in a turn."""
+    return Group(
+        Text.assemble((f"{label} user: ", "bold"), plain(content_text(invocation.user_content))),
+        *(
+            Text.assemble("   call: ", plain(call_text(call)))
+            for call in get_all_tool_calls(invocation.intermediate_data)
+        ),
+        Text.assemble("   agent: ", _said(invocation)),
+    )
+
+
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
-    lines: list[RenderableType] = [
-        Text.assemble((f"{index + 1}. user: ", "bold"), plain(content_text(invocation.user_content)))
-    ]
-    lines += [
-        Text.assemble("   call: ", plain(call_text(call)))
-        for call in get_all_tool_calls(invocation.intermediate_data)
-    ]
-    lines.append(Text.assemble("   agent: ", _said(invocation)))
+    """A turn and its scores."""
+    lines: list[RenderableType] = [_talk(f"{index + 1}.", invocation)]
     scores = [
         f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
         for metric in record.metrics

@@ -68,6 +68,45 @@ class JudgeUsage(Value):
         )
 
 
+class StoppedBy(StrEnum):
+    """What ended a conversation with a simulated user."""
+
+    STOP_SIGNAL = "stop_signal"
+    """The user said that it was over."""
+    TURN_LIMIT = "turn_limit"
+    """`max_allowed_invocations`, before the user said so."""
+    END_OF_SCRIPT = "end_of_script"
+    """A scripted user has said all of its turns."""
+    NO_TURN_FITS = "no_turn_fits"
+    """A scripted user has turns left, and none that fits the agent's last answer."""
+    TIME_LIMIT = "time_limit"
+    """`--timeout`: the run crashed."""
+    ERROR = "error"
+    """The run crashed, by the agent or by the simulated user."""
+
+
+class SimulatorUsage(Value):
+    """What a simulated user cost, apart from the agent."""
+
+    model: str = ""
+    requests: int = 0
+    """Sent to the model."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: SimulatorUsage) -> SimulatorUsage:
+        return SimulatorUsage(
+            model=self.model or other.model,
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+RareEnd = Annotated[StoppedBy | None, Field(exclude_if=lambda end: end is None)]
+"""What only runs with a simulated user have."""
+
+
 class InvocationScore(Value):
     """One metric's value for one turn."""
 
@@ -152,8 +191,14 @@ class RunRecord(Value):
     failed_attempts: list[FailedAttempt] = []
     """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
+    context: list[Invocation] = []
+    """Turns before those that count: the events that the session began with, and `context_turns`."""
     invocations: list[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
+    stopped_by: StoppedBy | None = None
+    """What ended the conversation; None unless a user was simulated."""
+    simulator: SimulatorUsage | None = None
+    """What the simulated user cost, failed attempts included; None where no model plays it."""
     expected: list[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
     rubrics: list[Rubric] | None = None
@@ -196,6 +241,23 @@ class RunSummary:
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
     retries: RareCount = 0
     """How often the run crashed and was tried again."""
+    stopped_by: RareEnd = None
+
+
+class Cause(Value):
+    """Why something did not pass, as far as the records tell."""
+
+    code: str
+    """Of the rule that found it, such as `AE101`; `agent-eval explain AE101` tells more."""
+    seen: str
+    """What was seen, with the values, in a sentence."""
+    change: str
+    """What to change."""
+    runs: Annotated[list[int], Field(exclude_if=operator.not_)] = []
+    """Where a case has several runs: the `run_index` of those it was seen in."""
+
+
+RareCauses = Annotated[list[Cause], Field(exclude_if=operator.not_)]
 
 
 Interval95 = tuple[float, float]
@@ -222,7 +284,8 @@ class CaseMetric(Value):
     reason: str | None = None
     warnings: RareTexts = []
     """Those of its runs, each once."""
-    causes: list[str] = []
+    causes: list[Cause] = []
+    """Why it did not pass, most likely first."""
 
     @model_serializer(mode="wrap")
     def _brief_where_nothing_gates(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -243,6 +306,8 @@ class CaseResult(Value):
     verdict: EvalStatus
     reasons: RareTexts = []
     """What besides the metrics kept the case from passing."""
+    causes: RareCauses = []
+    """Why runs crashed, most likely first."""
     flaky: bool
     """Some runs passed, and some failed or crashed."""
     attempts: int
@@ -330,6 +395,13 @@ class JudgeTotals(JudgeUsage):
     """In the currency of the prices that the project gives; None where it gives none."""
 
 
+class SimulatorTotals(SimulatorUsage):
+    """What simulated users cost in a whole result."""
+
+    cost: RareRate = None
+    """As of judges."""
+
+
 class Totals(Value):
     """Counts over the cases of one result."""
 
@@ -343,7 +415,10 @@ class Totals(Value):
     saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
+    """Of the agent."""
     judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
+    simulator: Annotated[SimulatorTotals | None, Field(exclude_if=lambda usage: usage is None)] = None
+    """What simulated users cost; only where there were some."""
 
 
 class EvalResult(Value):
@@ -359,4 +434,6 @@ class EvalResult(Value):
     totals: Totals
     stopped: str | None = None
     """Why the evaluation ended before all runs were made."""
+    causes: RareCauses = []
+    """What the cases that did not pass have in common, and so is no fault of theirs."""
     cases: list[CaseResult]

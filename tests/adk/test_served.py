@@ -377,6 +377,20 @@ def test_header_is_sent_and_is_in_no_file(here: Project) -> None:
     assert [path for path in files if b"s3cr3t" in path.read_bytes()] == []
 
 
+def test_password_in_the_address_is_sent_and_is_in_no_file(here: Project) -> None:
+    here.write("set.json", eval_set(case("a", "hi"), case("b", "no")))
+    with fake(saying("hi")) as server:
+        address = server.url.replace("://", "://me:s3cr3t@")
+        done = here.agent_eval("run", "--url", address, "set.json")
+        gone = here.agent_eval("run", "--url", address + "/elsewhere", "set.json", "--no_circuit_breaker")
+
+    assert (done.code, gone.code) == (1, 1), done.stderr
+    assert server.headers[0]["Authorization"].startswith("Basic ")
+    assert "s3cr3t" not in done.stdout + done.stderr + gone.stdout + gone.stderr
+    files = [path for path in here.root.rglob("*") if path.is_file()]
+    assert [path for path in files if b"s3cr3t" in path.read_bytes()] == []
+
+
 def test_crashes_of_all_first_runs_stop_the_evaluation(here: Project) -> None:
     here.write("set.json", eval_set(*(case(f"case{number}", "hi") for number in range(20))))
 
@@ -385,3 +399,15 @@ def test_crashes_of_all_first_runs_stop_the_evaluation(here: Project) -> None:
     assert done.code == 3
     assert "ConnectError" in done.stdout
     assert len(here.records()) < 20
+
+
+def test_server_that_forgets_the_events_of_a_session_is_not_talked_to(here: Project) -> None:
+    events = [{"author": "user", "content": {"parts": [{"text": "hello"}]}}]
+    given = {"app_name": "bot", "user_id": "u", "events": events}
+    with fake(saying("hi")) as server:
+        (record,) = run(here, case("a", "hi", session_input=given), url=server.url)
+
+    kind, message = error(record)
+    assert kind == "ServerError"
+    assert "the server did not take the events of `session_input`" in message
+    assert record.invocations == []

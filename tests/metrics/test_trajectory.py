@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_eval.metrics.base import EvalMetric, EvaluationResult
-from agent_eval.metrics.trajectory import TrajectoryEvaluator, trajectory_matches
+from agent_eval.metrics.trajectory import TrajectoryEvaluator
+from agent_eval.schema.calls import trajectory_matches
 from agent_eval.schema.config import BaseCriterion, MatchType, TrajectoryCriterion
 from agent_eval.schema.trace import Content, EvalStatus, FunctionCall, IntermediateData, Invocation
 

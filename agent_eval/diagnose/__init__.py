@@ -1,0 +1,1 @@
+"""Why something did not pass: run records -> causes, by rules that have a code and a long form."""
