@@ -6,7 +6,7 @@ import asyncio
 import gc
 import re
 import sys
-from contextlib import chdir, nullcontext, redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -245,6 +245,7 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
 
 
 def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
+    from agent_eval.cli.progress import watched
     from agent_eval.pipeline import evaluate
     from agent_eval.stored import Stored
 
@@ -261,7 +262,11 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         finished.extend(await evaluate(evaluation, progress))
 
     # what agents print must not mix with the report, and the folder they change to is theirs
-    with _progress(evaluation, view, out) as progress, redirect_stdout(sys.stderr), chdir(Path.cwd()):
+    with (
+        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        redirect_stdout(sys.stderr),
+        chdir(Path.cwd()),
+    ):
         try:
             asyncio.run(main())
         except OSError as error:  # such as a full disk: what had finished before is in the journals
@@ -319,17 +324,6 @@ def _models(planned: PlannedSet) -> str:
     return (f"; judge {', '.join(judges)}" if judges else "") + (
         f"; user played by {player}" if player else ""
     )
-
-
-def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
-    from agent_eval.cli.progress import Bar, Lines
-    from agent_eval.engine.progress import Silent
-
-    if view.quiet:
-        return nullcontext(Silent())
-    if out.stderr.is_terminal:
-        return Bar(out.stderr, evaluation.runs)
-    return Lines(sys.stderr, evaluation.runs)
 
 
 def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:
