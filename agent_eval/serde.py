@@ -186,6 +186,18 @@ def _yaml_line(text: str, path: Path) -> int | None:
     return line + 1
 
 
+def json_span(text: str, path: Path) -> tuple[int, int] | None:
+    """Where the value at `path`, with its key if it has one, begins and ends in valid JSON."""
+    try:
+        start = position = _json_position(text, path)
+        if path and isinstance(path[-1], str):
+            position = _STRINGS.raw_decode(text, position)[1]
+            position = _skip_space(text, _skip_space(text, position) + 1)
+        return start, _skip_value(text, position)
+    except (ValueError, IndexError):
+        return None
+
+
 _STRINGS = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[^\s,\]}]+")

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import baseline, cache, compare, explain, grade, judge, metrics, report, run, scenario
+from agent_eval.cli import (
+    baseline,
+    cache,
+    compare,
+    explain,
+    grade,
+    judge,
+    lint,
+    metrics,
+    report,
+    run,
+    scenario,
+)
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -38,6 +50,7 @@ for commands in (app, eval_app):
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
     commands.command("grade", epilog=grade.EPILOG, context_settings=SETTINGS)(grade.grade)
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
+    commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)

@@ -119,8 +119,9 @@ def _table(console: Console, result: EvalResult) -> Table:
     signs = marks(console)
     repeated = any(case.attempts > 1 for case in result.cases)
     verdict_width = max(len(case.verdict) for case in result.cases)
-    others = 12 + verdict_width + 8 + (14 if repeated else 0)
-    in_columns = others + sum(_column_width(name) + 2 for name in names) <= console.width
+    widths = [10, max(len("Verdict"), verdict_width), *([11] if repeated else []), 6]
+    widths += [_column_width(name) for name in names]
+    in_columns = sum(widths) + _GAP * (len(widths) - 1) <= console.width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("Case", overflow="fold", ratio=1, min_width=10)
     table.add_column("Verdict", no_wrap=True, min_width=verdict_width)
@@ -167,6 +168,8 @@ def _header(name: str) -> str:
 
 
 _NARROW = 14
+_GAP = 3
+"""Columns between two columns."""
 
 
 def _column_width(name: str) -> int:
