@@ -41,6 +41,7 @@ def compare(
         Gate,
         typer.Option(
             "--fail_on",
+            metavar="regression|any-drop|noise-excluded",
             help="Exit 1 on a regression, on anything that is worse, or on regressions beyond noise.",
         ),
     ] = Gate.REGRESSION,

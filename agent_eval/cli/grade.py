@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
@@ -136,6 +137,7 @@ def _grade(grading: Grading, view: View, out: Output) -> ExitCode:
     for warning in grading.warnings:
         out.note(f"warning: {warning}")
     finished: list[Graded] = []
+    collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
         finished.append(await graded(grading, progress))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import sys
 from contextlib import chdir, redirect_stdout
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
@@ -256,7 +256,7 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
-    _collect_less_garbage()
+    collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
         finished.extend(await evaluate(evaluation, progress))
@@ -282,16 +282,6 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     if any(_was_given_up(one.result) for one in results):
         out.exit(code, abandon_threads=True)
     return code
-
-
-def _collect_less_garbage() -> None:
-    """What is there when the runs begin stays to the end, and so do their outcomes.
-
-    Looking through all of it again and again, half a million objects with google-adk, would hold up
-    every run for up to a tenth of a second each time.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
 
 
 def _was_given_up(result: EvalResult) -> bool:

@@ -159,7 +159,7 @@ def noise_texts(case: CaseChange) -> Iterator[str]:
         if case.runs_to_settle:
             yield f"{case.runs_to_settle} runs settle"
     elif case.adjusted_p is not None and case.pass_rate_before != case.pass_rate_after:
-        yield f"p {p_value(case.adjusted_p)}"
+        yield "beyond noise"
     if case.before and case.after and case.flaky_before != case.flaky_after:
         yield "flaky now" if case.flaky_after else "not flaky now"
 

@@ -162,3 +162,29 @@ def test_times_the_runs_is_one_near_the_level_that_is_found() -> None:
     assert 0.5 < times < 1.5
     assert times_the_runs([Counts(4, 5, 4, 5)]) is None
     assert times_the_runs([]) is None
+
+
+@pytest.mark.parametrize("runs", [(4, 4), (3, 5)])
+def test_nothing_changed_is_rarely_said_to_have(runs: tuple[int, int]) -> None:
+    """All outcomes of two cases, each with its chance: at most half of `ALPHA` drop, in cases or together."""
+    before, after = runs
+    rates = [(0.5, 0.5), (0.8, 0.95), (1.0, 0.7)]
+    case_alarms, suite_alarms = dict.fromkeys(rates, 0.0), dict.fromkeys(rates, 0.0)
+    for outcome in itertools.product(range(before + 1), range(after + 1), repeat=2):
+        cases = [Counts(outcome[0], before, outcome[1], after), Counts(outcome[2], before, outcome[3], after)]
+        tests = zip(cases, case_tests(cases), strict=True)
+        case_alarm = any(test.is_beyond_noise and one.difference < 0 for one, test in tests)
+        suite_alarm = 2 * exact_test(cases).fewer <= ALPHA
+        for each in rates:
+            chance = math.prod(
+                _chance(one.passed_before, before, rate) * _chance(one.passed_after, after, rate)
+                for one, rate in zip(cases, each, strict=True)
+            )
+            case_alarms[each] += chance * case_alarm
+            suite_alarms[each] += chance * suite_alarm
+    assert max(case_alarms.values()) <= ALPHA / 2
+    assert max(suite_alarms.values()) <= ALPHA / 2
+
+
+def _chance(passed: int, runs: int, rate: float) -> float:
+    return math.comb(runs, passed) * rate**passed * (1 - rate) ** (runs - passed)
