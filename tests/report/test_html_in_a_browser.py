@@ -64,11 +64,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def names(tab: Tab) -> list[str]:
+def texts(tab: Tab, selector: str) -> list[str]:
     found: list[str] = tab.evaluate(
-        "[...document.querySelectorAll('.row .name')].map((one) => one.textContent)"
+        f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
     )
     return found
+
+
+def names(tab: Tab) -> list[str]:
+    return texts(tab, ".row .name")
 
 
 def test_the_list_has_every_case_and_its_squares(tab: Tab, page: Path) -> None:
@@ -103,11 +107,11 @@ def test_a_case_shows_the_conversation_and_what_differs(tab: Tab, page: Path) ->
         "It rambles.",
     ):
         assert told in body
-    assert tab.evaluate("[...document.querySelectorAll('.compare del')].map((one) => one.textContent)") == [
+    assert texts(tab, ".compare del") == [
         "15",
         "15",
     ]
-    assert tab.evaluate("[...document.querySelectorAll('.compare ins')].map((one) => one.textContent)") == [
+    assert texts(tab, ".compare ins") == [
         "12",
         "12",
     ]
