@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli.options import DebugFlag, JsonFlag
+from agent_eval.cli.options import DebugFlag, HtmlFile, JsonFlag
 from agent_eval.cli.output import Output
+from agent_eval.cli.reports import write_comparison_page
 from agent_eval.errors import ExitCode
 
 EPILOG = """Examples:
@@ -27,6 +28,7 @@ def compare(
     exit_zero: Annotated[
         bool, typer.Option("--exit_zero", help="Only look: exit 0 on a regression.")
     ] = False,
+    html: HtmlFile = None,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -41,4 +43,6 @@ def compare(
         if json_output:
             out.json({"exit_code": int(code), **comparison.model_dump(mode="json", by_alias=False)})
         print_comparison(out.report, comparison)
+        if html:
+            write_comparison_page([comparison], Path(html))
         out.exit(code)

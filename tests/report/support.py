@@ -89,8 +89,8 @@ def crash(eval_id: str, message: str = "socket reset", run_index: int = 0) -> Ru
     return run(eval_id, turn("hi", None), run_index=run_index, status="CRASHED", error=error)
 
 
-def result(*records: RunRecord, eval_set_id: str = "desk") -> EvalResult:
-    """The result of these runs, with causes; each case is judged by the metrics that it has."""
+def result(*records: RunRecord, eval_set_id: str = "desk", causes: bool = True) -> EvalResult:
+    """The result of these runs; each case is judged by the metrics that it has."""
     found = result_of_records(records, "20260131T093000000Z-1a2b3c4d")
     assert found is not None
     cases = [
@@ -106,7 +106,7 @@ def result(*records: RunRecord, eval_set_id: str = "desk") -> EvalResult:
             "eval_set": found.eval_set.model_copy(update=update),
         }
     )
-    return explained(whole, records)
+    return explained(whole, records) if causes else whole
 
 
 def _case(eval_id: str, runs: Sequence[RunRecord]) -> CaseResult:

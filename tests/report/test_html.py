@@ -178,8 +178,11 @@ def test_a_result_without_a_journal_has_its_cases_and_no_runs() -> None:
 def test_a_comparison_has_its_goalposts_and_every_case() -> None:
     before = result_of(run("a", turn("hi", "hi"), metrics=[metric(1.0)]))
     after = result_of(run("a", turn("hi", NASTY), metrics=[metric(0.0, name="safety_v1")]))
-    index = Page(comparison_page(compare(before, after))).index
-    assert {one["what"] for one in index["goalposts"]} == {"response_match_score", "safety_v1"}
+    index = Page(comparison_page([compare(before, after)])).index
+    assert {one["what"] for one in index["comparisons"][0]["goalposts"]} == {
+        "response_match_score",
+        "safety_v1",
+    }
     assert [(one["id"], one["change"], one["verdicts"]) for one in index["cases"]] == [
         ("a", "regressed", ["PASSED", "FAILED"])
     ]

@@ -1,7 +1,7 @@
 /* The page of a comparison. */
 
 const data = read("index");
-const CHANGE_LOOKS = { regressed: "failed", fixed: "passed", new: "flaky", gone: "open" };
+const CHANGE_LOOKS = { regressed: "failed", fixed: "passed", moved: "open", new: "flaky", gone: "open", removed: "open" };
 let wanted = "all";
 let sought = "";
 
@@ -44,18 +44,26 @@ function show() {
 
 const counted = el("p", { class: "count", role: "status" });
 const body = el("tbody");
-const told = data.counts.filter(([, amount]) => amount).map(([change, amount]) => amount.toLocaleString("en") + " " + change).join(", ");
+const counts = data.changes.map((change) => [change, data.cases.filter((one) => one.change === change).length]).filter(([, amount]) => amount);
+const between = (one) => [one.baseline, arrow(), one.candidate];
+
+function goalposts(one) {
+  if (!one.goalposts.length) return null;
+  return el("div", { class: "callout" },
+    el("h2", {}, "Not taken under the same conditions"),
+    data.comparisons.length > 1 ? el("p", { class: "muted small" }, between(one)) : null,
+    el("ul", { class: "goalposts" }, one.goalposts.map((post) => el("li", {}, el("b", {}, post.what), ": ", post.before, arrow(), post.after))));
+}
+
 document.getElementById("app").append(
-  top("Comparison", [data.baseline, arrow(), data.candidate]),
+  top("Comparison", data.comparisons.length === 1 ? between(data.comparisons[0]) : count(data.comparisons.length, "eval set")),
   el("main", {},
     el("section", { class: "card", "aria-label": "Summary" },
-      el("p", { class: "headline" }, told || "No cases"),
-      data.goalposts.length ? el("div", { class: "callout" },
-        el("h2", {}, "Not taken under the same conditions"),
-        el("ul", { class: "goalposts" }, data.goalposts.map((one) => el("li", {}, el("b", {}, one.what), ": ", one.before, arrow(), one.after)))) : null),
-    el("div", { class: "tools", id: "cases", tabindex: "-1" },
+      el("p", { class: "headline" }, counts.map(([change, amount]) => amount.toLocaleString("en") + " " + change).join(", ") || "No cases"),
+      data.comparisons.map(goalposts)),
+    el("div", { class: "tools", id: "cases", tabindex: "-1", role: "search" },
       searchField("Search cases (press /)", (text) => { sought = text; show(); }),
-      filters("Change", [["all", "All", data.cases.length], ...data.counts.filter(([, amount]) => amount).map(([change, amount]) => [change, change, amount])], wanted,
+      filters("Change", [["all", "All", data.cases.length], ...counts.map(([change, amount]) => [change, change, amount])], wanted,
         (value) => { wanted = value; show(); }),
       counted),
     el("div", { class: "list changes" },

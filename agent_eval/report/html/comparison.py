@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from agent_eval.compare.comparison import CaseChange, Comparison
+from collections.abc import Sequence
+
+from agent_eval.compare.comparison import CaseChange, Change, Comparison
 from agent_eval.printable import printable
 from agent_eval.report.html.page import block, embedded, page
 from agent_eval.report.html.runs import Data, clipped
 
 
-def comparison_page(comparison: Comparison) -> bytes:
+def comparison_page(comparisons: Sequence[Comparison]) -> bytes:
     """One page with everything that changed."""
     data = {
-        "baseline": printable(comparison.baseline),
-        "candidate": printable(comparison.candidate),
-        "goalposts": [
-            {"what": clipped(one.what), "before": clipped(one.before), "after": clipped(one.after)}
-            for one in comparison.goalposts
+        "comparisons": [
+            {
+                "baseline": printable(one.baseline),
+                "candidate": printable(one.candidate),
+                "goalposts": [
+                    {"what": clipped(post.what), "before": clipped(post.before), "after": clipped(post.after)}
+                    for post in one.goalposts
+                ],
+            }
+            for one in comparisons
         ],
-        "counts": [[change.value, amount] for change, amount in comparison.counts.items()],
-        "cases": [_case(case) for case in comparison.cases],
+        "changes": [change.value for change in Change],
+        "cases": [_case(case) for one in comparisons for case in one.cases],
     }
-    title = f"{comparison.baseline} and {comparison.candidate}: agent-eval"
-    return page(title, [block("index", embedded(data))], "comparison.js")
+    title = ", ".join(f"{one.baseline} and {one.candidate}" for one in comparisons)
+    return page(f"{title}: agent-eval", [block("index", embedded(data))], "comparison.js")
 
 
 def _case(case: CaseChange) -> Data:
