@@ -90,11 +90,10 @@ def write_file(data: bytes, file: Path) -> None:
     """
     from agent_eval.store.summary import write_whole
 
-    file = file.resolve()
     if file.exists() and not file.is_file():
         file.write_bytes(data)
     else:
-        write_whole(data, file)
+        write_whole(data, file.resolve())  # what a link points to, not the link
 
 
 def _html(results: Sequence[Stored]) -> bytes:

@@ -93,9 +93,10 @@ def result(*records: RunRecord, eval_set_id: str = "desk", causes: bool = True) 
     """The result of these runs; each case is judged by the metrics that it has."""
     found = result_of_records(records, "20260131T093000000Z-1a2b3c4d")
     assert found is not None
-    cases = [
-        _case(one.eval_id, [run for run in records if run.eval_id == one.eval_id]) for one in found.cases
-    ]
+    runs: dict[str, list[RunRecord]] = {}
+    for record in records:
+        runs.setdefault(record.eval_id, []).append(record)
+    cases = [_case(eval_id, of_case) for eval_id, of_case in runs.items()]
     outcomes = [outcome_of(record) for record in records]
     update = {"eval_set_id": eval_set_id, "path": "evalsets/desk.evalset.json"}
     whole = found.model_copy(
