@@ -7,8 +7,17 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
+from agent_eval.cli.options import (
+    CodeQualityFile,
+    DebugFlag,
+    DetailsFlag,
+    HtmlFile,
+    JsonFlag,
+    JunitFile,
+    MarkdownFile,
+)
 from agent_eval.cli.output import Output
+from agent_eval.cli.reports import ReportFiles, write_reports
 from agent_eval.cli.results import View, show
 from agent_eval.errors import ExitCode
 
@@ -18,6 +27,8 @@ agent-eval report .agent_eval/results/orders/20260131T093000250Z-1a2b3c4d.json
 
 agent-eval report my_agent/.adk/eval_history/my_agent_orders_1796053710.97.evalset_result.json
 
+agent-eval report result.json --html result.html --junit-xml junit.xml
+
 The exit code is 0 for every result that can be read, whatever it says."""
 
 
@@ -26,6 +37,10 @@ def report(
         str,
         typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
     ],
+    html: HtmlFile = None,
+    junit_xml: JunitFile = None,
+    markdown: MarkdownFile = None,
+    codequality: CodeQualityFile = None,
     print_detailed_results: DetailsFlag = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
@@ -36,7 +51,10 @@ def report(
 
         view = View(json=json_output, detailed=print_detailed_results)
         stored = read_stored(Path(result))
+        files = ReportFiles.of(html, junit_xml, markdown, codequality).prepared()
         if stored.journal is None and not stored.kept:
             out.note("its journal is not beside it, so there are no turns to show")
         show([stored], view, ExitCode.PASSED, out)
+        for error in write_reports([stored], files):
+            raise error
         out.exit(ExitCode.PASSED)

@@ -20,8 +20,8 @@ from agent_eval.report.text import (
     duration,
     number,
     printable,
-    ranges,
 )
+from agent_eval.report.why import crashes
 from agent_eval.schema.result import (
     CaseResult,
     Cause,
@@ -93,7 +93,7 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
         title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
     lines: list[RenderableType] = [title]
     lines += [_indented(plain(reason, "red")) for reason in case.reasons]
-    lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
+    lines += [_indented(plain(crash, "red")) for crash in crashes(case)]
     lines += [_indented(block) for block in _causes(case.causes, case)]
     if case.crashed < case.attempts:
         for unscored in case.metrics:
@@ -123,17 +123,6 @@ def _metric_line(name: str, score: float | None, threshold: float | None) -> Tex
 
 def _indented(block: RenderableType, by: int = 2) -> Padding:
     return Padding(block, (0, 0, 0, by), expand=False)
-
-
-def _crashes(case: CaseResult) -> Iterator[str]:
-    """Each error once, with the runs it ended."""
-    runs: dict[tuple[str, str], list[int]] = {}
-    for run in case.runs:
-        if run.error:
-            runs.setdefault((run.error.type, run.error.message), []).append(run.run_index + 1)
-    for (kind, message), numbers in runs.items():
-        which = f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)}"
-        yield f"{which if case.attempts > 1 else 'the run'} crashed: {kind}: {message}"
 
 
 def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
