@@ -71,7 +71,7 @@ function distribution(one, set) {
   const step = width / one.bins.length;
   const said = count(one.scored, "score") + " from " + number(one.low) + " to " + number(one.high)
     + ", " + one.bins.reduce((sum, bin) => sum + bin.passed, 0) + " passed" + (one.unscored ? ", " + one.unscored + " without a score" : "");
-  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said });
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMinYMid meet", role: "img", "aria-label": said });
   one.bins.forEach((bin, place) => {
     let top = foot;
     for (const look of ["passed", "failed"]) {
