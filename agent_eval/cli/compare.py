@@ -10,7 +10,7 @@ import typer
 
 from agent_eval.cli.options import DebugFlag, HtmlFile, JsonFlag
 from agent_eval.cli.output import Output
-from agent_eval.cli.reports import write_comparison_page
+from agent_eval.cli.reports import write_comparison_page, write_file
 from agent_eval.compare.gate import Gate
 from agent_eval.errors import ExitCode, InputError, Problem
 
@@ -112,4 +112,4 @@ def _write_markdown(comparisons: list[Comparison], file: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     else:
-        Path(file).write_text(text, encoding="utf-8")
+        write_file(text.encode(), Path(file))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_eval.printable import printable
+from agent_eval.report.console import warnings
 from agent_eval.report.text import against, count, duration, number
 from agent_eval.report.why import findings, seen_in
 from agent_eval.schema.result import CaseResult, EvalResult
@@ -64,6 +65,8 @@ def _head(result: EvalResult) -> Iterator[str]:
     told += [f"{totals.flaky} flaky"] if totals.flaky else []
     told += [count(totals.crashed_runs, "crashed run")] if totals.crashed_runs else []
     yield f"{', '.join(told)}; agent {escaped(result.agent.name)}; {duration(totals.duration_seconds)}"
+    for warning in warnings(result):
+        yield f"\n{SIGNS[EvalStatus.NOT_EVALUATED]} {escaped(warning)}"
     if result.stopped:
         yield f"\n{SIGNS[EvalStatus.NOT_EVALUATED]} {escaped(result.stopped)}"
     for cause in result.causes[:MAX_CAUSES]:

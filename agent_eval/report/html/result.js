@@ -46,6 +46,7 @@ function summary() {
     bar, stats);
   for (const result of results) {
     const which = several ? result.evalSet + ": " : "";
+    for (const warning of result.warnings) card.append(el("p", { class: "callout", dir: "auto" }, which + warning));
     if (result.stopped) card.append(el("p", { class: "callout", dir: "auto" }, which + result.stopped));
     if (result.causes.length) {
       card.append(el("div", { class: "callout" }, el("h2", {}, which + "What the cases have in common"), causeList(result.causes, 0)));
@@ -70,7 +71,7 @@ function distribution(one, set) {
   const step = width / one.bins.length;
   const said = count(one.scored, "score") + " from " + number(one.low) + " to " + number(one.high)
     + ", " + one.bins.reduce((sum, bin) => sum + bin.passed, 0) + " passed" + (one.unscored ? ", " + one.unscored + " without a score" : "");
-  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said });
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMinYMid meet", role: "img", "aria-label": said });
   one.bins.forEach((bin, place) => {
     let top = foot;
     for (const look of ["passed", "failed"]) {
@@ -309,11 +310,22 @@ function runContent(run, path) {
   const parts = [];
   parts.push(el("p", { class: "muted small" }, duration(run.seconds) + ", started " + run.started
     + (run.attempts.length ? "; tried again after " + run.attempts.map((error) => error.type + ": " + error.message).join("; ") : "")));
+  if (run.simulation && run.simulation.plan) parts.push(el("details", {}, el("summary", { class: "small muted" }, "What the simulated user was to do"), el("div", { class: "bubble aside said", dir: "auto" }, run.simulation.plan)));
+  if (run.context.length) {
+    parts.push(el("details", {}, el("summary", { class: "small muted" }, count(run.context.length + run.contextLeftOut, "turn") + " before those that count"),
+      run.contextLeftOut ? el("p", { class: "callout" }, count(run.contextLeftOut, "earlier turn") + " left out, to keep the page small: see " + path + ".") : null,
+      el("div", { class: "turns" }, run.context.map((turn) => el("article", { class: "turn" }, talk(turn))))));
+  }
   parts.push(el("div", { class: "turns" }, run.turns.map((turn, place) => turnContent(turn, place, run.turns.length))));
   if (run.turnsLeftOut) parts.push(el("p", { class: "callout" }, count(run.turnsLeftOut, "more turn") + " left out, to keep the page small: see " + path + "."));
+  if (run.simulation && run.simulation.stoppedBy) {
+    parts.push(el("p", { class: "muted small" }, "The conversation was ended by: " + run.simulation.stoppedBy
+      + (run.simulation.requests ? "; the user was played by " + run.simulation.model + ", " + count(run.simulation.requests, "call") : "")));
+  }
   if (run.error) parts.push(crash("Crashed", run.error));
   const judged = run.metrics.filter((metric) => metric.reason || metric.error || metric.rubrics.length || metric.warnings.length);
   if (judged.length) parts.push(el("div", {}, el("h3", {}, "Over the whole run"), el("ul", { class: "judged" }, judged.map(judgement))));
+  if (run.expectedState) parts.push(el("details", {}, el("summary", { class: "small muted" }, "Session state that is expected"), el("pre", { class: "mono", tabindex: "0" }, run.expectedState)));
   if (run.state) parts.push(el("details", {}, el("summary", { class: "small muted" }, "Session state at the end"), el("pre", { class: "mono", tabindex: "0" }, run.state)));
   return parts;
 }
@@ -328,13 +340,16 @@ function turnContent(turn, place, turns) {
   if (turns > 1 || turn.seconds !== null) {
     parts.push(el("div", { class: "turn-title" }, "Turn " + (place + 1), turn.seconds === null ? null : el("span", {}, duration(turn.seconds))));
   }
-  parts.push(bubble("user", "User", turn.user || "(no text)"));
-  parts.push(...turn.steps.map(step));
-  parts.push(turn.answer ? bubble("agent", "Agent", turn.answer) : el("div", { class: "bubble aside" }, "(no final text)"));
+  parts.push(...talk(turn));
   if (turn.expected) parts.push(expectation(turn));
   const scored = turn.scores.filter((score) => score.status !== "INFORMATIONAL");
   if (scored.length) parts.push(el("ul", { class: "judged" }, scored.map(judgement)));
   return el("article", { class: "turn", "aria-label": "Turn " + (place + 1) }, parts);
+}
+
+function talk(turn) {
+  return [bubble("user", "User", turn.user || "(no text)"), ...turn.steps.map(step),
+    turn.answer ? bubble("agent", "Agent", turn.answer) : el("div", { class: "bubble aside" }, "(no final text)")];
 }
 
 function bubble(look, who, text) {

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_eval.aggregate.verdict import merge_statuses
 from agent_eval.printable import printable
+from agent_eval.report.console import warnings
 from agent_eval.report.html.page import block, embedded, page
 from agent_eval.report.html.runs import Data, clipped, rules_of, run_data
 from agent_eval.schema.result import (
@@ -92,6 +93,7 @@ def _result(source: Source) -> Data:
         "path": printable(source.path),
         "totals": result.totals.model_dump(mode="json"),
         "stopped": clipped(result.stopped) if result.stopped else None,
+        "warnings": [clipped(warning) for warning in warnings(result)],
         "causes": _causes(result.causes),
         "facts": _facts(result),
         "distributions": _distributions(result.cases),

@@ -38,6 +38,8 @@ from agent_eval.schema.trace import (
 
 MAX_TEXT = 10_000
 """Characters of one text: an answer, the arguments of a call, what a tool returned, a traceback."""
+MAX_CONTEXT = 20
+"""Turns before those that count; the last ones are shown."""
 MAX_RUN = 200_000
 """Characters of the turns of one run."""
 
@@ -81,10 +83,14 @@ def run_data(record: RunRecord, rules: CallRules) -> Data:
         "seconds": record.seconds,
         "error": _error(record.error),
         "attempts": [_error(attempt.error) for attempt in record.failed_attempts],
+        "context": [_talk(turn) for turn in record.context[-MAX_CONTEXT:]],
+        "contextLeftOut": max(0, len(record.context) - MAX_CONTEXT),
         "turns": turns,
         "turnsLeftOut": len(record.invocations) - len(turns),
         "metrics": [_metric(metric) for metric in record.metrics],
         "state": as_text(record.session.state) if record.session and record.session.state else None,
+        "expectedState": as_text(record.final_session_state) if record.final_session_state else None,
+        "simulation": _simulation(record),
     }
 
 
@@ -127,14 +133,34 @@ def _metric(metric: MetricResult) -> Data:
     }
 
 
+def _simulation(record: RunRecord) -> Data | None:
+    """What a simulated user was to do, what it cost, and what ended the conversation."""
+    scenario, used, end = record.conversation_scenario, record.simulator, record.stopped_by
+    if scenario is None and used is None and end is None:
+        return None
+    return {
+        "plan": clipped(scenario.conversation_plan) if scenario else None,
+        "stoppedBy": end.value.replace("_", " ") if end else None,
+        "model": printable(used.model) if used else None,
+        "requests": used.requests if used else 0,
+    }
+
+
+def _talk(turn: Invocation) -> Data:
+    """What was said and done in a turn."""
+    return {
+        "user": clipped(content_text(turn.user_content)),
+        "steps": list(_steps(turn)),
+        "answer": clipped(content_text(turn.final_response)),
+        "seconds": turn.duration,
+    }
+
+
 def _turn(record: RunRecord, index: int, rules: CallRules) -> Data:
     actual = record.invocations[index]
     expected = record.expected or []
     return {
-        "user": clipped(content_text(actual.user_content)),
-        "steps": list(_steps(actual)),
-        "answer": clipped(content_text(actual.final_response)),
-        "seconds": actual.duration,
+        **_talk(actual),
         "expected": _expected(expected[index], actual, rules) if index < len(expected) else None,
         "scores": [
             _score(metric, metric.per_invocation[index])
