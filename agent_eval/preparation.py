@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent_eval.addresses import public_address
@@ -12,6 +11,7 @@ from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.inputs.choice import Choice, fitting, has_failed
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
@@ -26,6 +26,10 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
 from agent_eval.schema.result import TokenPrices
 from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.store.history import last_verdicts
+from agent_eval.store.summary import DEFAULT_FOLDER
+
+ALL_CASES = Choice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Options:
     """Paths, or `PATH:case1,case2`."""
     all: bool = False
     """Every eval set of the project."""
+    choice: Choice = ALL_CASES
+    """Which of their cases."""
     config: str | None = None
     num_runs: int | None = None
     """Overrides the config."""
@@ -85,6 +91,18 @@ class Options:
     """Folder for results; `.agent_eval/results` if not given."""
     command: str = "agent-eval"
     """The command line, for the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What code hands over itself; the rest is found by the names that the options have."""
+
+    agent: Agent | None = None
+    eval_set: LoadedEvalSet | None = None
+    config: LoadedConfig | None = None
+
+
+NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +143,12 @@ class Evaluation:
         return sum(len(planned.cases) * planned.num_runs for planned in self.sets)
 
 
-def plan_evaluation(options: Options) -> Evaluation:
+def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
     """Finds, loads and checks everything. No agent is asked anything yet.
+
+    Args:
+        options: what was asked for.
+        given: what need not be found, as the caller has it.
 
     Raises:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
@@ -136,14 +158,21 @@ def plan_evaluation(options: Options) -> Evaluation:
     project = find_project()
     if options.env_file:
         load_env_file(Path(options.env_file))
+    reads: list[ReadSet] = []
     planned: list[PlannedSet] = []
     problems: list[Problem] = []
     agents: dict[str, Agent] = {}
-    selectors = selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+    selectors = _selectors(options, given, project)
     judges = open_judges(options.judges, project, selectors, options.config)
     for selector in selectors:
         try:
-            planned.append(_plan_set(selector, options, project, agents, judges))
+            reads.append(_read(selector, options, given))
+        except InputError as error:
+            problems += error.problems
+    chosen, notes = (reads, ()) if problems else _chosen(reads, options)
+    for read in chosen:
+        try:
+            planned.append(_plan_set(read, options, project, agents, judges, given))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -155,10 +184,65 @@ def plan_evaluation(options: Options) -> Evaluation:
         judges=judges,
         judge_prices=project.settings.judge_prices,
         warnings=(
+            *notes,
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
     )
+
+
+def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
+    if given.eval_set:
+        return [Selector(str(given.eval_set.path))]
+    return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+
+
+def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
+    """The sets with the cases that are to run, without those that have none; and what to know of that.
+
+    Raises:
+        InputError: none is left.
+    """
+    choice = options.choice
+    if choice == ALL_CASES:
+        return list(reads), ()
+    known = [case.eval_id for read in reads for case in read.cases]
+    problems = [
+        Problem(f"there is no case `{case_id}`", hint=did_you_mean(case_id, known))
+        for case_id in choice.case_ids
+        if case_id not in known
+    ]
+    if problems:
+        raise InputError(*problems)
+    named = [replace(read, cases=fitting(read.cases, _names(read), choice)) for read in reads]
+    left = [read for read in named if read.cases]
+    if not left:
+        raise InputError(
+            Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
+        )
+    return _by_history(left, options) if choice.needs_history else (left, ())
+
+
+def _names(read: ReadSet) -> str:
+    return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
+
+
+def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
+    """The cases that did not pass when they last ran: alone, or before the others."""
+    folder = Path(options.output or DEFAULT_FOLDER)
+    failed: list[ReadSet] = []
+    in_order: list[ReadSet] = []
+    for read in reads:
+        eval_ids = [case.eval_id for case in read.cases]
+        verdicts = last_verdicts(folder, read.loaded.eval_set.eval_set_id, eval_ids)
+        first = [case for case in read.cases if has_failed(case, verdicts)]
+        others = [case for case in read.cases if not has_failed(case, verdicts)]
+        if first:
+            failed.append(replace(read, cases=first))
+        in_order.append(replace(read, cases=[*first, *others]))
+    if not options.choice.last_failed:
+        return in_order, ()
+    return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +262,29 @@ def read_set(selector: Selector, config: str | None) -> ReadSet:
     Raises:
         InputError: one of them cannot be read, or has not what is selected.
     """
-    path = Path(selector.file)
-    loaded = load_eval_set(path)
-    found = Found(config, "--config") if config else find_config(path)
+    loaded = load_eval_set(Path(selector.file))
+    return _with_config(loaded, selector, config)
+
+
+def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
+    loaded = given.eval_set or load_eval_set(Path(selector.file))
+    if given.config is None:
+        return _with_config(loaded, selector, options.config)
+    return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
+
+
+def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
+    found = Found(config, "--config") if config else find_config(loaded.path)
     return ReadSet(
         loaded=loaded,
-        cases=select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file),
+        cases=_selected(loaded, selector),
         config=load_config(Path(found.reference)) if found else default_config(),
         config_why=found.why if found else "the default, as no config was found",
     )
+
+
+def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
+    return select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
 
 
 def metrics_of(
@@ -253,18 +351,24 @@ def load_env_file(path: Path) -> None:
 
 
 def _plan_set(
-    selector: Selector, options: Options, project: Project, agents: dict[str, Agent], judges: Judges
+    read: ReadSet,
+    options: Options,
+    project: Project,
+    agents: dict[str, Agent],
+    judges: Judges,
+    given: Given,
 ) -> PlannedSet:
     """Finds and checks what one eval set needs; its agents are added to `agents`."""
-    read = read_set(selector, options.config)
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
         config = _with_num_runs(config, options.num_runs)
-    named = public_address(options.url) if options.url else options.agent
+    named = given.agent.name if given.agent else options.agent
+    if options.url:
+        named = public_address(options.url)
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
-            agents[reference] = _agent(reference, options)
+            agents[reference] = given.agent or _agent(reference, options)
     own = [Path(agent.reference).resolve() for agent in found_agents if Path(agent.reference).is_dir()]
     metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
@@ -293,13 +397,13 @@ def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: Loade
         return Scorer(metrics, options.metric_timeout)
     except InputError as error:
         file = str(config.path) if config.path else None
-        raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+        raise InputError(*(replace(problem, file=file) for problem in error.problems)) from None
 
 
 def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
-    return dataclasses.replace(config, config=changed)
+    return replace(config, config=changed)
 
 
 def _check(
