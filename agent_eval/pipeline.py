@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Collection, Iterator, Sequence
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from agent_eval import clock, serde
+from agent_eval import clock
 from agent_eval.agents.base import Agent
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.decision import has_failed_for_good
@@ -26,7 +25,7 @@ from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, Options, PlannedSet
-from agent_eval.schema.evalset import EvalCase
+from agent_eval.schema.evalset import EvalCase, case_digest
 from agent_eval.schema.result import (
     AgentRef,
     CaseResult,
@@ -38,7 +37,7 @@ from agent_eval.schema.result import (
 )
 from agent_eval.schema.trace import EvalStatus
 from agent_eval.simulation.static import StaticPlayer
-from agent_eval.store.journal import SUFFIX, Journal
+from agent_eval.store.journal import SUFFIX, Journal, read_journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
 
@@ -68,6 +67,19 @@ class _OpenSet:
         if len(outcomes) == self.planned.num_runs:
             self.settled[record.eval_id] = self.result_of(case)
 
+    def carry(self) -> None:
+        """Takes over the runs of an earlier result that stand."""
+        if carried := self.planned.carried:
+            cases = {case.case.eval_id: case.case for case in self.planned.cases}
+            for record in read_journal(carried.journal):
+                if (record.eval_id, record.run_index) in carried.runs:
+                    self.keep(cases[record.eval_id], record)
+
+    def has(self, spec: RunSpec) -> bool:
+        """Whether a run was made before."""
+        carried = self.planned.carried
+        return carried is not None and (spec.case.eval_id, spec.run_index) in carried.runs
+
     def has_failed(self, eval_id: str) -> bool:
         """Whether a case has failed for good."""
         if eval_id in self.settled:
@@ -82,7 +94,7 @@ class _OpenSet:
         return verdict.case_result(
             self.planned.loaded.eval_set.eval_set_id,
             case.eval_id,
-            hashlib.sha256(serde.model_to_json(case)).hexdigest(),
+            case_digest(case),
             self.planned.config.config,
             self.outcomes[case.eval_id],
             saved=self.saved[case.eval_id],
@@ -165,6 +177,7 @@ class Underway:
             for planned in self._evaluation.sets:
                 agent = _agent_ref(planned, self._evaluation.agents)
                 self._opened.append(_open_set(planned, agent, folder, self._journals))
+                self._opened[-1].carry()
         except OSError as error:
             problem = Problem(
                 f"results cannot be kept there: {error.strerror}", str(error.filename or folder)
@@ -194,6 +207,8 @@ class Underway:
             one, eval_id = self._opened[spec.set_index], spec.case.eval_id
             if self._breaker.error or self._failed:
                 return
+            if one.has(spec):
+                continue
             if self._evaluation.options.stop_when_decided and one.has_failed(eval_id):
                 one.saved[eval_id] += 1
             else:
@@ -326,7 +341,9 @@ def _result(
             custom_metrics=_custom_metrics(planned),
             multi_run_config=config.multi_run_config.model_dump(mode="json"),
         ),
-        provenance=origin,
+        provenance=origin.model_copy(update={"rerun_of": planned.carried.result_id})
+        if planned.carried
+        else origin,
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,

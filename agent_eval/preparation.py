@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
 from agent_eval.addresses import public_address
@@ -22,11 +23,12 @@ from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
-from agent_eval.schema.evalset import EvalCase
+from agent_eval.schema.evalset import EvalCase, case_digest
 from agent_eval.schema.patterns import checked_pattern
-from agent_eval.schema.result import TokenPrices
-from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.schema.result import EvalResult, RunRecord, RunStatus, TokenPrices
+from agent_eval.schema.trace import EvalStatus, get_all_tool_calls
 from agent_eval.store.history import last_verdicts
+from agent_eval.store.journal import read_journal
 from agent_eval.store.summary import DEFAULT_FOLDER
 
 ALL_CASES = Choice()
@@ -93,6 +95,34 @@ class Options:
     """The command line, for the record."""
 
 
+class Again(StrEnum):
+    """Which runs of an earlier result are made again."""
+
+    ERRORS = "errors"
+    """Those that crashed, that could not be evaluated, or that are missing."""
+    FAILED = "failed"
+    """All runs of the cases that did not pass: to repeat only those that failed would better the rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A result that the new one completes."""
+
+    result: EvalResult
+    journal: Path
+    again: Again
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Runs of an earlier result that stand."""
+
+    result_id: str
+    journal: Path
+    runs: frozenset[tuple[str, int]]
+    """Case and run index of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """What code hands over itself; the rest is found by the names that the options have."""
@@ -100,6 +130,8 @@ class Given:
     agent: Agent | None = None
     eval_set: LoadedEvalSet | None = None
     config: LoadedConfig | None = None
+    earlier: Earlier | None = None
+    """A result whose runs stand, except those that are to be made again."""
 
 
 NOTHING = Given()
@@ -116,6 +148,7 @@ class PlannedSet:
     metrics: tuple[ConfiguredMetric, ...]
     scorer: Scorer
     agent_why: str
+    carried: Carried | None = None
 
     @property
     def num_runs(self) -> int:
@@ -140,7 +173,10 @@ class Evaluation:
     @property
     def runs(self) -> int:
         """How many runs there are to make."""
-        return sum(len(planned.cases) * planned.num_runs for planned in self.sets)
+        return sum(
+            len(planned.cases) * planned.num_runs - (len(planned.carried.runs) if planned.carried else 0)
+            for planned in self.sets
+        )
 
 
 def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
@@ -214,7 +250,7 @@ def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], 
     ]
     if problems:
         raise InputError(*problems)
-    named = [replace(read, cases=fitting(read.cases, _names(read), choice)) for read in reads]
+    named = [replace(read, cases=fitting(read.cases, names_of(read), choice)) for read in reads]
     left = [read for read in named if read.cases]
     if not left:
         raise InputError(
@@ -223,7 +259,8 @@ def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], 
     return _by_history(left, options) if choice.needs_history else (left, ())
 
 
-def _names(read: ReadSet) -> str:
+def names_of(read: ReadSet) -> str:
+    """The names of an eval set that `-k` may mean."""
     return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
 
 
@@ -384,6 +421,43 @@ def _plan_set(
         metrics=tuple(metrics),
         scorer=_scorer(metrics, options, config),
         agent_why=found_agents[0].why,
+        carried=_carried(given.earlier, cases, config) if given.earlier else None,
+    )
+
+
+def _carried(earlier: Earlier, cases: Sequence[EvalCase], config: LoadedConfig) -> Carried:
+    """The runs that stand: none of a case that is not what it was.
+
+    Raises:
+        InputError: scores under another config cannot be joined with new ones, or there is no journal.
+    """
+    result, journal = earlier.result, str(earlier.journal)
+    if result.config.sha256 != config.sha256:
+        raise InputError(Problem("was made under another config, so new runs cannot be added to it", journal))
+    same = {
+        case.eval_id: case.verdict
+        for case in result.cases
+        if any(one.eval_id == case.eval_id and case_digest(one) == case.sha256 for one in cases)
+    }
+    num_runs = config.config.multi_run_config.num_runs
+    return Carried(
+        result.result_id,
+        earlier.journal,
+        frozenset(
+            (record.eval_id, record.run_index)
+            for record in read_journal(earlier.journal)
+            if record.eval_id in same
+            and record.run_index < num_runs
+            and _stands(record, same[record.eval_id], earlier.again)
+        ),
+    )
+
+
+def _stands(record: RunRecord, verdict: EvalStatus, again: Again) -> bool:
+    if again is Again.FAILED:
+        return verdict is EvalStatus.PASSED
+    return record.status is RunStatus.COMPLETED and not any(
+        metric.status is EvalStatus.NOT_EVALUATED for metric in record.metrics
     )
 
 

@@ -15,6 +15,7 @@ import typer
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
+from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
 
@@ -36,6 +37,8 @@ agent-eval run --evalset orders.evalset.json --config strict.json --json > resul
 Option names take hyphens as well: --num-runs is --num_runs."""
 
 
+CASES = "Cases"
+"""The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
 JUDGES = "Judges"
@@ -57,6 +60,46 @@ def run(
         list[str] | None, typer.Option("--evalset", help="An eval set; may be given several times.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every eval set of the project.")] = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", help="Only this case; may be given several times.", rich_help_panel=CASES),
+    ] = None,
+    expression: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="EXPR",
+            help="Only cases whose names fit, as in pytest: 'refund and not slow'.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    last_failed: Annotated[
+        bool,
+        typer.Option(
+            "--last_failed",
+            "--lf",
+            help="Only cases that did not pass when they last ran.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
+    failed_first: Annotated[
+        bool, typer.Option("--failed_first", "--ff", help="Those come first.", rich_help_panel=CASES)
+    ] = False,
+    rerun: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--rerun",
+            metavar="errors|failed RESULT",
+            help="Make these runs of a result again, and join them with its others.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Run again when agent, eval sets or configs change.", rich_help_panel=CASES
+        ),
+    ] = False,
     config: Annotated[
         str | None,
         typer.Option(
@@ -189,12 +232,14 @@ def run(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
+        from agent_eval.inputs.choice import Choice
         from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
 
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
             all=every,
+            choice=Choice(tuple(case or ()), expression, last_failed, failed_first),
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
@@ -222,7 +267,11 @@ def run(
             output=output,
             command=command_line(sys.argv),
         )
-        evaluation = plan_evaluation(options)
+        if watch:
+            from agent_eval.cli.watch import keep_running
+
+            out.exit(keep_running(options, sys.argv[1:], out))
+        evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders))
 

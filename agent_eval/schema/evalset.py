@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from agent_eval import serde
 from agent_eval.schema.base import Value, one_spelling
 from agent_eval.schema.trace import Invocation, Rubric
 
@@ -111,6 +113,11 @@ class EvalCase(Value):
                 {"found": found},
             )
         return self
+
+
+def case_digest(case: EvalCase) -> str:
+    """The SHA-256 of a case as JSON: the same as long as the case says the same."""
+    return hashlib.sha256(serde.model_to_json(case)).hexdigest()
 
 
 class EvalSet(Value):

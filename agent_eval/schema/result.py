@@ -316,6 +316,8 @@ class Provenance(Value):
     git_commit: str | None
     git_dirty: bool | None
     packages: dict[str, str]
+    rerun_of: Annotated[str | None, Field(exclude_if=lambda result_id: result_id is None)] = None
+    """The earlier result that the runs are from which were not made again."""
 
 
 class TokenPrices(Value):
