@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, explain, judge, metrics, report, run
+from agent_eval.cli import cache, compare, explain, history, judge, metrics, report, run, schema
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -39,6 +39,8 @@ for commands in (app, eval_app):
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
+    commands.command("history", epilog=history.EPILOG, context_settings=SETTINGS)(history.history)
+    commands.command("schema", epilog=schema.EPILOG, context_settings=SETTINGS)(schema.schema)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)
 judge_app.command("show", epilog=judge.SHOW_EPILOG, context_settings=SETTINGS)(judge.show)
 judge_app.command("check", epilog=judge.CHECK_EPILOG, context_settings=SETTINGS)(judge.check)

@@ -19,6 +19,11 @@ def summaries(folder: Path, eval_set_id: str) -> list[Path]:
     return sorted((folder / safe_name(eval_set_id)).glob("[0-9]*T[0-9]*Z-*.json"), key=lambda path: path.name)
 
 
+def kept_eval_sets(folder: Path) -> list[str]:
+    """The folders of eval sets that have results."""
+    return sorted(path.name for path in folder.glob("*") if path.is_dir() and summaries(folder, path.name))
+
+
 def last_verdicts(folder: Path, eval_set_id: str, eval_ids: Collection[str]) -> dict[str, EvalStatus]:
     """The verdict of each of these cases when it last ran. Files that cannot be read say nothing."""
     verdicts: dict[str, EvalStatus] = {}
