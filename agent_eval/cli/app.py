@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, explain, history, judge, metrics, report, run, schema
+from agent_eval.cli import cache, compare, explain, history, init, judge, metrics, record, report, run, schema
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -28,7 +28,6 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": _with
 app = typer.Typer(
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
@@ -39,6 +38,8 @@ for commands in (app, eval_app):
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
+    commands.command("init", epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
+    commands.command("record", epilog=record.EPILOG, context_settings=SETTINGS)(record.record)
     commands.command("history", epilog=history.EPILOG, context_settings=SETTINGS)(history.history)
     commands.command("schema", epilog=schema.EPILOG, context_settings=SETTINGS)(schema.schema)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)

@@ -37,11 +37,11 @@ def complete_cases(ctx: typer.Context) -> list[str]:
     return []
 
 
-def complete_metrics() -> list[str]:
-    """Every metric."""
+def complete_judged_metrics() -> list[str]:
+    """The metrics that a judge scores."""
     from agent_eval.metrics.builtin import BUILT_IN
 
-    return [metric.info.metric_name for metric in BUILT_IN]
+    return [metric.info.metric_name for metric in BUILT_IN if metric.needs_judge]
 
 
 def complete_kept() -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_eval.cli.completion import complete_results
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.cli.results import View, show
@@ -24,7 +25,10 @@ The exit code is 0 for every result that can be read, whatever it says."""
 def report(
     result: Annotated[
         str,
-        typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
+        typer.Argument(
+            help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK.",
+            autocompletion=complete_results,
+        ),
     ],
     print_detailed_results: DetailsFlag = False,
     json_output: JsonFlag = False,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.rerun import again
@@ -53,16 +54,27 @@ def run(
             help="The agent (a folder, a .py file, package.module:attribute), then eval sets. "
             "Without an agent: the one in pyproject.toml, or the cases' app_name.",
             show_default=False,
+            autocompletion=complete_targets,
         ),
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="The agent, when not named first.")] = None,
     evalset: Annotated[
-        list[str] | None, typer.Option("--evalset", help="An eval set; may be given several times.")
+        list[str] | None,
+        typer.Option(
+            "--evalset",
+            help="An eval set; may be given several times.",
+            autocompletion=complete_eval_sets,
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every eval set of the project.")] = False,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", help="Only this case; may be given several times.", rich_help_panel=CASES),
+        typer.Option(
+            "--case",
+            help="Only this case; may be given several times.",
+            rich_help_panel=CASES,
+            autocompletion=complete_cases,
+        ),
     ] = None,
     expression: Annotated[
         str | None,
