@@ -7,6 +7,7 @@
       -> metrics      scores
       -> store        run records, one a finished run
       -> aggregate    verdicts
+      -> diagnose     causes
       -> report
 
 `engine` drives it, `pipeline` wires it, `cli` starts it. The names below are the public ones;

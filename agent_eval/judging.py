@@ -93,7 +93,8 @@ def expected_run(case: EvalCase) -> RunContext:
     if case.conversation is None:
         hint = "name a result in which it was played: --result"
         raise InputError(Problem(f"case `{case.eval_id}` is a scenario, so there are no turns", hint=hint))
-    return RunContext(case, case.conversation, (case.session_input and case.session_input.state) or {})
+    context, turns = case.conversation[: case.context_turns], case.conversation[case.context_turns :]
+    return RunContext(case.scored, turns, (case.session_input and case.session_input.state) or {}, context)
 
 
 def recorded_run(case: EvalCase, records: Mapping[tuple[str, int], RunRecord], run_index: int) -> RunContext:
@@ -105,7 +106,8 @@ def recorded_run(case: EvalCase, records: Mapping[tuple[str, int], RunRecord], r
     record = records.get((case.eval_id, run_index))
     if record is None:
         raise InputError(Problem(f"the result has no run {run_index} of case `{case.eval_id}`"))
-    return RunContext(case, record.invocations, record.session.state if record.session else {})
+    state = record.session.state if record.session else {}
+    return RunContext(case.scored, record.invocations, state, record.context)
 
 
 def recorded_runs(result: Path) -> dict[tuple[str, int], RunRecord]:
@@ -201,7 +203,7 @@ async def _check(judged: JudgedSet, runs: Sequence[tuple[Label, RunContext]]) ->
         if judged.preflight and (problems := await judged.judges.preflight()):
             raise InputError(*problems)
         scored = await asyncio.gather(
-            *(scorer.score(run.case, run.invocations, run.state) for _, run in runs)
+            *(scorer.score(run.case, run.invocations, run.state, run.context) for _, run in runs)
         )
     finally:
         await judged.judges.aclose()

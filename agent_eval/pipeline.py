@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from agent_eval import clock
 from agent_eval.agents.base import Agent
@@ -24,8 +24,8 @@ from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
-from agent_eval.preparation import Evaluation, Options, PlannedSet
-from agent_eval.schema.evalset import EvalCase, case_digest
+from agent_eval.preparation import Evaluation, Options, PlannedSet, case_sha256, config_ref
+from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
     CaseResult,
@@ -36,7 +36,6 @@ from agent_eval.schema.result import (
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.simulation.static import StaticPlayer
 from agent_eval.store.journal import SUFFIX, Journal, read_journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -47,6 +46,7 @@ class _OpenSet:
     """An eval set under way."""
 
     planned: PlannedSet
+    config: ConfigRef
     journal: Journal
     started: float
     outcomes: dict[str, list[RunOutcome]]
@@ -94,7 +94,7 @@ class _OpenSet:
         return verdict.case_result(
             self.planned.loaded.eval_set.eval_set_id,
             case.eval_id,
-            case_digest(case),
+            case_sha256(case),
             self.planned.config.config,
             self.outcomes[case.eval_id],
             saved=self.saved[case.eval_id],
@@ -190,15 +190,22 @@ class Underway:
         Raises:
             OSError: a record cannot be written.
         """
-        options = self._evaluation.options
+        options, watcher = self._evaluation.options, progress or Silent()
+
+        def played(spec: RunSpec) -> Awaitable[Played]:
+            players = self._opened[spec.set_index].planned.players
+            watcher.started(spec)
+            agent = self._evaluation.agents[spec.agent]
+            return play(spec, agent, lambda: players.player(spec.case, spec.seed))
+
         await run_all(
             self._due(eval_ids),
-            self._played,
+            played,
             self._scored,
             self._keep,
             parallelism=options.parallelism,
             one_by_one=options.fail_fast or options.stop_when_decided,
-            progress=progress or Silent(),
+            progress=watcher,
         )
 
     def _due(self, eval_ids: Collection[str] | None) -> Iterator[RunSpec]:
@@ -213,12 +220,6 @@ class Underway:
                 one.saved[eval_id] += 1
             else:
                 yield spec
-
-    def _played(self, spec: RunSpec) -> Awaitable[Played]:
-        def player() -> StaticPlayer:
-            return StaticPlayer(spec.case.conversation or [])
-
-        return play(spec, self._evaluation.agents[spec.agent], player)
 
     def _scored(self, run: Played) -> Awaitable[RunRecord]:
         return score(run, self._opened[run.spec.set_index].planned.scorer)
@@ -287,29 +288,15 @@ def _specs(evaluation: Evaluation, eval_ids: Collection[str] | None) -> Iterator
 
 def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitStack) -> _OpenSet:
     stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
+    config = config_ref(planned.config, planned.metrics)
     return _OpenSet(
         planned=planned,
+        config=config,
         journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
-        diagnosis=Diagnosis(_criteria(planned), _custom_metrics(planned), agent.name),
+        diagnosis=Diagnosis(config.criteria, config.custom_metrics, agent.name),
     )
-
-
-def _criteria(planned: PlannedSet) -> dict[str, dict[str, Any]]:
-    """The criteria as they are kept."""
-    return {
-        metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
-        for metric in planned.metrics
-        if metric.eval_metric.criterion
-    }
-
-
-def _custom_metrics(planned: PlannedSet) -> dict[str, str]:
-    """The dotted path of each metric of the user's own."""
-    return {
-        metric.name: path for metric in planned.metrics if (path := metric.eval_metric.custom_function_path)
-    }
 
 
 def _result(
@@ -322,7 +309,6 @@ def _result(
     """The result of an eval set as it stands."""
     planned = one.planned
     eval_set = planned.loaded.eval_set
-    config = planned.config.config
     settled = {} if stop else one.settled  # a stop may say more about a case
     wanted = [case.case for case in planned.cases if eval_ids is None or case.case.eval_id in eval_ids]
     cases = [settled.get(case.eval_id) or one.result_of(case, stop) for case in wanted]
@@ -334,13 +320,7 @@ def _result(
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
         agent=_agent_ref(planned, evaluation.agents),
-        config=ConfigRef(
-            path=str(planned.config.path) if planned.config.path else None,
-            sha256=planned.config.sha256,
-            criteria=_criteria(planned),
-            custom_metrics=_custom_metrics(planned),
-            multi_run_config=config.multi_run_config.model_dump(mode="json"),
-        ),
+        config=one.config,
         provenance=origin.model_copy(update={"rerun_of": planned.carried.result_id})
         if planned.carried
         else origin,
@@ -349,16 +329,6 @@ def _result(
         cases=cases,
     )
     return one.diagnosis.explained(result)
-
-
-def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
-    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
-    match criterion:
-        case {
-            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
-        }:
-            headers.update(dict.fromkeys(headers, "***"))
-    return criterion
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

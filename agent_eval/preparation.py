@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
+from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
@@ -20,13 +23,15 @@ from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
+from agent_eval.metrics.builtin import BUILT_IN
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
-from agent_eval.schema.evalset import EvalCase, case_digest
+from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
-from agent_eval.schema.result import EvalResult, RunRecord, RunStatus, TokenPrices
+from agent_eval.schema.result import ConfigRef, EvalResult, RunRecord, RunStatus, TokenPrices
 from agent_eval.schema.trace import EvalStatus, get_all_tool_calls
+from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
 from agent_eval.store.history import last_verdicts
 from agent_eval.store.journal import read_journal
 from agent_eval.store.summary import DEFAULT_FOLDER
@@ -45,7 +50,7 @@ class JudgeOptions:
     cache: bool = True
     """Keep answers, and ask nothing that was answered before."""
     preflight: bool = True
-    """Ask each judge model one tiny question before any agent runs."""
+    """Ask each model one tiny question before any agent runs, those of simulated users too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,7 @@ class PlannedSet:
     config_why: str
     metrics: tuple[ConfiguredMetric, ...]
     scorer: Scorer
+    players: Players
     agent_why: str
     carried: Carried | None = None
 
@@ -165,7 +171,7 @@ class Evaluation:
     agents: dict[str, Agent]
     """By reference."""
     judges: Judges
-    """Those of all sets."""
+    """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
     warnings: tuple[str, ...] = ()
@@ -332,12 +338,21 @@ def metrics_of(
     Raises:
         InputError: some are not known, cannot be imported, or have options that do not fit.
     """
-    beside = [read.config.path.resolve().parent] if read.config.path else []
-    places = [*beside, read.loaded.path.resolve().parent, project.root.resolve(), *folders]
+    places = [read.loaded.path.resolve().parent, project.root.resolve(), *folders]
+    return config_metrics(read.config, judges, places)
+
+
+def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]) -> list[ConfiguredMetric]:
+    """The metrics of a config; their code is looked for beside it and in `folders`.
+
+    Raises:
+        InputError: some are not known, cannot be imported, or have options that do not fit.
+    """
+    beside = [config.path.resolve().parent] if config.path else []
     return configured_metrics(
-        read.config.config,
-        code_folders=tuple(dict.fromkeys(places)),
-        file=str(read.config.path) if read.config.path else None,
+        config.config,
+        code_folders=tuple(dict.fromkeys([*beside, *folders])),
+        file=str(config.path) if config.path else None,
         judges=judges,
     )
 
@@ -398,7 +413,7 @@ def _plan_set(
     """Finds and checks what one eval set needs; its agents are added to `agents`."""
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
-        config = _with_num_runs(config, options.num_runs)
+        config = with_num_runs(config, options.num_runs)
     named = given.agent.name if given.agent else options.agent
     if options.url:
         named = public_address(options.url)
@@ -410,7 +425,7 @@ def _plan_set(
     metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
     if not options.dry_run:
-        _check_runnable(cases, loaded)
+        _check_playable(cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
@@ -419,7 +434,8 @@ def _plan_set(
         config=config,
         config_why=read.config_why,
         metrics=tuple(metrics),
-        scorer=_scorer(metrics, options, config),
+        scorer=built_scorer(metrics, options.metric_timeout, config),
+        players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
         carried=_carried(given.earlier, cases, config) if given.earlier else None,
     )
@@ -437,7 +453,7 @@ def _carried(earlier: Earlier, cases: Sequence[EvalCase], config: LoadedConfig) 
     same = {
         case.eval_id: case.verdict
         for case in result.cases
-        if any(one.eval_id == case.eval_id and case_digest(one) == case.sha256 for one in cases)
+        if any(one.eval_id == case.eval_id and case_sha256(one) == case.sha256 for one in cases)
     }
     num_runs = config.config.multi_run_config.num_runs
     return Carried(
@@ -461,20 +477,67 @@ def _stands(record: RunRecord, verdict: EvalStatus, again: Again) -> bool:
     )
 
 
-def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: LoadedConfig) -> Scorer:
+def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, config: LoadedConfig) -> Scorer:
     """The evaluators, built.
 
     Raises:
         InputError: one of them cannot be.
     """
     try:
-        return Scorer(metrics, options.metric_timeout)
+        return Scorer(metrics, timeout)
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(replace(problem, file=file) for problem in error.problems)) from None
 
 
-def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) -> Players:
+    """Who plays the cases, a model opened if one does.
+
+    Raises:
+        InputError: the model cannot be.
+    """
+    try:
+        return players_of(config.config, cases, judges.model)
+    except InputError as error:
+        file = str(config.path) if config.path else None
+        place = "user_simulator_config.model"
+        raise InputError(*(replace(problem, file=file, path=place) for problem in error.problems)) from None
+
+
+def case_sha256(case: EvalCase) -> str:
+    """The digest by which an edited case is noticed."""
+    return hashlib.sha256(serde.model_to_json(case)).hexdigest()
+
+
+def config_ref(config: LoadedConfig, metrics: Sequence[ConfiguredMetric]) -> ConfigRef:
+    """A config as results have it: every criterion with all its keys, and nothing secret."""
+    return ConfigRef(
+        path=str(config.path) if config.path else None,
+        sha256=config.sha256,
+        criteria={
+            metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
+            for metric in metrics
+            if metric.eval_metric.criterion
+        },
+        custom_metrics={
+            metric.name: path for metric in metrics if (path := metric.eval_metric.custom_function_path)
+        },
+        multi_run_config=config.config.multi_run_config.model_dump(mode="json"),
+    )
+
+
+def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
+    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
+    match criterion:
+        case {
+            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
+        }:
+            headers.update(dict.fromkeys(headers, "***"))
+    return criterion
+
+
+def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+    """A config whose cases run so often."""
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
     return replace(config, config=changed)
@@ -487,29 +550,8 @@ def _check(
     config: LoadedConfig,
 ) -> None:
     """What only the config and the cases together can tell."""
-    file = str(config.path) if config.path else None
-    problems = []
-    if not any(metric.gates for metric in metrics):
-        problems.append(
-            Problem(
-                "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
-            )
-        )
-    names = config.config.multi_run_config.cross_run_scoring_by_metric
-    problems += [
-        Problem(
-            f"`{name}` is not among the criteria",
-            file,
-            f"multi_run_config.cross_run_scoring_by_metric.{name}",
-            hint=did_you_mean(name, config.config.criteria) or "only a metric with a threshold has a rule",
-        )
-        for name in names
-        if name not in config.config.criteria
-    ]
+    problems = [*criteria_problems(metrics, config), *_reference_problems(metrics, cases, config)]
     problems += _pattern_problems(cases, str(loaded.path))
-    problems += [
-        Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
-    ]
     problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics
@@ -520,21 +562,63 @@ def _check(
         raise InputError(*problems)
 
 
-def _check_runnable(
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-) -> None:
-    """What this version can read, but not run."""
-    problems = [
-        Problem(
-            f"case `{case.eval_id}` is a scenario, and this version plays no simulated user",
-            str(loaded.path),
+def criteria_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -> Iterator[Problem]:
+    """What is wrong with a config, whatever the cases."""
+    file = str(config.path) if config.path else None
+    if not any(metric.gates for metric in metrics):
+        yield Problem(
+            "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
         )
+    for name in config.config.multi_run_config.cross_run_scoring_by_metric:
+        if name not in config.config.criteria:
+            yield Problem(
+                f"`{name}` is not among the criteria",
+                file,
+                f"multi_run_config.cross_run_scoring_by_metric.{name}",
+                hint=did_you_mean(name, config.config.criteria)
+                or "only a metric with a threshold has a rule",
+            )
+    for metric in metrics:
+        for told in metric.problems:
+            yield Problem(told, file, f"criteria.{metric.name}")
+
+
+def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
+    """What can be read, but that nobody can play."""
+    file = str(config.path) if config.path else None
+    problems = [replace(problem, file=file) for problem in config_problems(config.config)]
+    problems += [
+        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for case in cases
         if case.conversation_scenario
+        for told in scenario_problems(case.conversation_scenario, config.config)
     ]
     if problems:
         raise InputError(*problems)
+
+
+def _reference_problems(
+    metrics: Sequence[ConfiguredMetric], cases: Sequence[EvalCase], config: LoadedConfig
+) -> Iterator[Problem]:
+    """The metrics that compare with expected turns, which scenarios do not have."""
+    scenarios = [case.eval_id for case in cases if case.conversation_scenario]
+    comparing = [metric.name for metric in metrics if metric.needs_reference]
+    if not scenarios:
+        return
+    more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
+    fitting = ", ".join(
+        metric.info.metric_name
+        for metric in BUILT_IN
+        if metric.info.requires_threshold and not metric.needs_reference
+    )
+    for name in comparing:
+        yield Problem(
+            f"`{name}` compares with expected turns, "
+            f"and case `{scenarios[0]}`{more} is a scenario, which has none",
+            str(config.path) if config.path else "the default config, as no config was found",
+            f"criteria.{name}",
+            hint=f"those that fit are {fitting}, and metrics of your own" if name == comparing[-1] else None,
+        )
 
 
 def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:

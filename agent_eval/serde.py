@@ -37,6 +37,11 @@ def to_json(value: Any, *, indent: bool = False) -> bytes:
         return orjson.dumps(_encodable(value), default=str, option=option)
 
 
+def rewritten(document: Any) -> bytes:
+    """A parsed document as indented JSON again, with every value as it was, integers of any size too."""
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+
+
 def _encodable(value: Any) -> Any:
     """A copy of `value` that JSON can hold: clean texts, plain containers, 64-bit or float numbers."""
     if isinstance(value, str):
@@ -179,6 +184,18 @@ def _yaml_line(text: str, path: Path) -> int | None:
         key, node = found[-1]
         line = key.start_mark.line
     return line + 1
+
+
+def json_span(text: str, path: Path) -> tuple[int, int] | None:
+    """Where the value at `path`, with its key if it has one, begins and ends in valid JSON."""
+    try:
+        start = position = _json_position(text, path)
+        if path and isinstance(path[-1], str):
+            position = _STRINGS.raw_decode(text, position)[1]
+            position = _skip_space(text, _skip_space(text, position) + 1)
+        return start, _skip_value(text, position)
+    except (ValueError, IndexError):
+        return None
 
 
 _STRINGS = json.JSONDecoder()

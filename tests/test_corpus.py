@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from agent_eval.codes.catalogue import topics
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import load_config
 from agent_eval.inputs.evalsets import load_eval_set
+from agent_eval.inputs.project import Project, ProjectSettings
+from agent_eval.lint.linter import fix, lint
 from agent_eval.metrics.configured import configured_metrics
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.trace import get_all_tool_calls
@@ -27,6 +30,8 @@ if not INDEX.is_file():
         "no corpus: set AGENT_EVAL_CORPUS to the folder that holds its index.json", allow_module_level=True
     )
 
+PROJECT = Project(Path(), ProjectSettings(), None)
+CODES = {topic.code for topic in topics()}
 ENTRIES: list[dict[str, Any]] = json.loads(INDEX.read_bytes())["files"]
 
 
@@ -104,6 +109,28 @@ def test_result_of_another_dialect_is_refused_by_name(entry: dict[str, Any]) -> 
     assert problem.file == str(path_of(entry))
     assert problem.path
     assert problem.line
+
+
+@pytest.mark.parametrize("entry", [pytest.param(e, id=e["file"]) for e in ENTRIES])
+def test_lint_tells_what_is_refused_and_raises_nothing(entry: dict[str, Any]) -> None:
+    findings = lint([str(path_of(entry))], PROJECT).findings
+    refused = {finding.file for finding in findings if finding.code in ("AE701", "AE710")}
+    is_read = entry["kind"] in ("evalset", "config") and accepted_by_adk(entry) is not None
+    assert (str(path_of(entry)) in refused) != is_read
+    for finding in findings:
+        assert finding.code in CODES
+        assert finding.message
+
+
+@pytest.mark.parametrize("entry", entries("evalset", loads=True))
+def test_lint_fixes_change_the_form_alone(entry: dict[str, Any], tmp_path: Path) -> None:
+    copy = tmp_path / path_of(entry).name
+    copy.write_bytes(path_of(entry).read_bytes())
+    before = load_eval_set(copy).eval_set.eval_cases
+    report = fix([str(copy)], PROJECT)
+    assert load_eval_set(copy).eval_set.eval_cases == before
+    assert not any(finding.fix for finding in report.findings)
+    assert bool(report.fixed) == (entry["adk_verdict"] != "ok")
 
 
 def path_of(entry: dict[str, Any]) -> Path:

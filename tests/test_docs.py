@@ -16,6 +16,7 @@ import agent_eval
 from agent_eval.inputs.configs import parse_config
 from agent_eval.inputs.evalsets import parse_eval_set
 from agent_eval.inputs.labels import parse_labels
+from agent_eval.metrics.builtin import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -112,3 +113,13 @@ def test_public_names_are_all_there() -> None:
     assert agent_eval.__all__ == sorted(agent_eval.__all__)
     for name in agent_eval.__all__:
         assert getattr(agent_eval, name).__name__ in (name, "GenerateContentResponseUsageMetadata")
+
+
+def test_every_metric_is_in_the_table_of_those_that_fit_scenarios() -> None:
+    page = (ROOT / "docs" / "user-simulation.md").read_text()
+    rows = re.findall(r"^\| (`.*?`) \| (\w+)", page, re.MULTILINE)
+    fits = {name: said for names, said in rows for name in re.findall(r"`(\w+)`", names)}
+    for metric in BUILT_IN:
+        said = fits[metric.info.metric_name]
+        expected = "no" if metric.needs_reference else "only" if metric.needs_scenario else "yes"
+        assert said == (expected if metric.info.requires_threshold else "always"), metric.info.metric_name

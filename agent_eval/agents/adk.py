@@ -25,14 +25,15 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.base_toolset import BaseToolset
 
-from agent_eval.agents.adk_events import event_of, sdk_content
+from agent_eval.agents.adk_details import details_of
+from agent_eval.agents.adk_events import adk_event, event_of, sdk_content
 from agent_eval.agents.adk_recorder import Recorder
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.adk_setup import run_config, warm_up
 from agent_eval.agents.adk_toolsets import Toolsets, out_of_reach
 from agent_eval.agents.base import SessionRequest, Turn
 from agent_eval.agents.tools import MockedToolError, MockedTools
-from agent_eval.schema.trace import Content, FunctionCall
+from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,28 @@ class AdkAgent:
             memory_service=InMemoryMemoryService(),
         )
         runner.plugin_manager.set_skip_closing_plugins(not self._source.is_fresh)
-        await sessions.create_session(
+        session = await sessions.create_session(
             app_name=request.app_name,
             user_id=request.user_id,
             session_id=request.session_id,
             state=request.state,
         )
+        for event in request.events:
+            await sessions.append_event(session, adk_event(event, _author(event, root)))
         return AdkSession(request, runner, recorder, toolsets)
+
+    async def details(self) -> AppDetails | None:
+        """What the agents of the app show.
+
+        Raises:
+            Exception: whatever a toolset raises that cannot list its tools.
+        """
+        app = await self._made()
+        toolsets = Toolsets()
+        try:
+            return await details_of(toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh))
+        finally:
+            await toolsets.close()
 
     async def _made(self) -> App:
         """The app, after `reset_data`."""
@@ -145,6 +161,17 @@ class AdkAgent:
         if self._source.sub_agent:
             made = made.model_copy(update={"root_agent": made.root_agent.find_agent(self._source.sub_agent)})
         return made
+
+
+def _author(event: Event, root: Any) -> str:
+    """The author of an earlier event: the root agent, where no agent of that name is known.
+
+    What others said, ADK would tell the agent of as of a stranger's words.
+    """
+    if event.author == USER_AUTHOR:
+        return USER_AUTHOR
+    known = isinstance(root, BaseAgent) and event.author and root.find_agent(event.author)
+    return event.author if known and event.author else str(root.name)
 
 
 class AdkSession:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
+from google.adk.events.event import Event as AdkEvent
 from google.genai import types
 
-from agent_eval import serde
+from agent_eval import clock, serde
 from agent_eval.schema.trace import (
     Content,
     Event,
@@ -84,6 +85,17 @@ def _part_of(part: types.Part) -> Part:
                 )
             )
     return Part.model_validate_json(part.model_dump_json(exclude_none=True, fallback=serde.told))
+
+
+def adk_event(event: Event, author: str) -> AdkEvent:
+    """An event that a session is to begin with, as ADK's."""
+    return AdkEvent(
+        author=author,
+        content=sdk_content(event.content) if event.content else None,
+        invocation_id=event.invocation_id,
+        timestamp=event.timestamp or clock.now(),
+        branch=event.branch,
+    )
 
 
 def sdk_content(content: Content) -> types.Content:

@@ -46,7 +46,7 @@ class Toolsets:
             is_fresh: whether the agent was made for this run, and can be taken as it is unless
                 what made it gave it toolsets that it gave others.
         """
-        found = [part for part in _reachable(root) if isinstance(part, BaseToolset)]
+        found = [part for part in reachable(root) if isinstance(part, BaseToolset)]
         if not found:
             return root
         is_own = is_fresh and known.isdisjoint(found)
@@ -132,9 +132,9 @@ class Toolsets:
 
 def out_of_reach(root: Any, names: Set[str]) -> str | None:
     """The name of a tool among `names` that no plugin sees: inside an AgentTool that leaves plugins out."""
-    for part in _reachable(root):
+    for part in reachable(root):
         if isinstance(part, BaseTool) and getattr(part, "include_plugins", True) is False:
-            for below in _reachable(getattr(part, "agent", None)):
+            for below in reachable(getattr(part, "agent", None)):
                 for tool in getattr(below, "tools", None) or ():
                     name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
                     if name in names:
@@ -171,7 +171,7 @@ def _constructor_parameters(kind: type) -> Iterator[tuple[str, inspect.Parameter
             return
 
 
-def _reachable(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
+def reachable(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
     """The value and all of ADK's agents, nodes, tools and toolsets that it holds, each once."""
     seen = set() if seen is None else seen
     if id(value) in seen:
@@ -190,7 +190,7 @@ def _reachable(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
         return
     for part in inside:
         if isinstance(part, HOLDERS):
-            yield from _reachable(part, seen)
+            yield from reachable(part, seen)
 
 
 def _is_part_of_adk(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,6 +24,10 @@ class SessionRequest:
     run_index: int = 0
     seed: int = 0
     tools: ToolRules = field(default_factory=ToolRules)
+    events: Sequence[Event] = ()
+    """What the session has seen before, as `agents.earlier` prepares it."""
+    history: Sequence[Invocation] = ()
+    """The turns that these events make."""
 
 
 @dataclass(slots=True)
@@ -98,5 +103,9 @@ class Agent(Protocol):
         ...
 
     async def open(self, request: SessionRequest) -> AgentSession:
-        """Starts a session of its own, from an empty conversation."""
+        """Starts a session of its own: from the events of the request, else from an empty conversation."""
+        ...
+
+    async def details(self) -> AppDetails | None:
+        """Instructions and tools, as far as the agent shows them without being asked anything."""
         ...

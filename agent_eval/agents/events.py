@@ -70,7 +70,7 @@ def _invocation(
     final: Event | None = None
     for index, event in enumerate(events):
         if _by_user(event):
-            if event.content is not None and not _only_tool_responses(event):
+            if event.content is not None and not only_tool_responses(event):
                 question, asked_at = event.content, event.timestamp
         elif not (event.partial and _whole_follows(event, events[index + 1 :])):
             if _ends_answer(event) and (final is None or not _has_text(final) or _has_text(event)):
@@ -109,7 +109,8 @@ def _by_user(event: Event) -> bool:
     return (event.author or DEFAULT_AUTHOR).lower() == USER_AUTHOR
 
 
-def _only_tool_responses(event: Event) -> bool:
+def only_tool_responses(event: Event) -> bool:
+    """Whether an event says nothing but what tools returned."""
     return bool(event.parts) and all(part.function_response for part in event.parts)
 
 

@@ -15,7 +15,7 @@ from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
-from agent_eval.schema.trace import USER_AUTHOR, Content, Event, FunctionCall
+from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
 CONNECT_SECONDS = 10.0
 """To reach the server. How long it may think is the run's time limit to say."""
@@ -67,6 +67,10 @@ class HttpAgent:
             raise
         return session
 
+    async def details(self) -> AppDetails | None:
+        """The server tells nothing of it."""
+        return None
+
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
     """The app a case names if the server has it, else the only one it has."""
@@ -74,6 +78,23 @@ async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
     if isinstance(names, list) and wanted not in names and len(names) == 1:
         return str(names[0])
     return wanted
+
+
+async def _root_agent(client: httpx.AsyncClient, app_name: str) -> str:
+    """The name of an app's root agent; the app's where the server does not tell."""
+    apps: Any = None
+    with contextlib.suppress(ServerError):
+        apps = _document(await _send(client, "GET", "/list-apps?detailed=true"))
+    for app in apps.get("apps", ()) if isinstance(apps, dict) else ():
+        if isinstance(app, dict) and app.get("name") == app_name and app.get("rootAgentName"):
+            return str(app["rootAgentName"])
+    return app_name
+
+
+def _document_of(event: Event, root: str) -> dict[str, Any]:
+    """An earlier event for the server, which refuses those that say more than what was said."""
+    document = event.model_dump(mode="json", exclude_defaults=True, by_alias=False)
+    return document | {"author": event.author or root}
 
 
 class HttpSession:
@@ -93,10 +114,31 @@ class HttpSession:
         return self._state
 
     async def create(self) -> None:
-        """Makes the session on the server, empty but for its state."""
+        """Makes the session on the server, with its state and the events that it begins with.
+
+        Raises:
+            ServerError: the server does not give one, or one without these events.
+        """
         with contextlib.suppress(ServerError):
             await _send(self._client, "DELETE", self._path)
-        await _send(self._client, "POST", self._path, serde.to_json(self._request.state))
+        if not self._request.events:
+            await _send(self._client, "POST", self._path, serde.to_json(self._request.state))
+            return
+        root = await _root_agent(self._client, self._app_name)
+        body = {
+            "session_id": self._request.session_id,
+            "state": self._request.state,
+            "events": [_document_of(event, root) for event in self._request.events],
+        }
+        path = self._path.rpartition("/")[0]
+        session = _document(await _send(self._client, "POST", path, serde.to_json(body)))
+        taken = session.get("events") if isinstance(session, dict) else None
+        if len(taken or ()) != len(self._request.events):
+            with contextlib.suppress(ServerError):
+                await _send(self._client, "DELETE", self._path)
+            raise ServerError(
+                "the server did not take the events of `session_input`; it may be too old for that"
+            )
 
     async def send(self, turn: Turn) -> None:
         """Runs one turn.

@@ -51,14 +51,15 @@ class Session:
         self.random = Random(request.seed)
         """Draws the same numbers again under the same `--seed`."""
         self._mocks = MockedTools(request.tools.mocks)
+        self._earlier = request.history
         self._turns: list[Turn] = []
         self._add: Callable[[Event], None] = _unheard
         self._turn: Turn | None = None
 
     @property
     def history(self) -> list[Invocation]:
-        """Earlier turns of this run."""
-        return [turn.invocation() for turn in self._turns]
+        """Earlier turns of the session: those it began with, then those of this run."""
+        return [*self._earlier, *(turn.invocation() for turn in self._turns)]
 
     @contextmanager
     def taking(self, turn: Turn, add: Callable[[Event], None]) -> Iterator[None]:
@@ -160,6 +161,10 @@ class PythonAgent:
     async def open(self, request: SessionRequest) -> PythonSession:
         """A session with its own state, and its own agent if the agent comes from a factory."""
         return PythonSession(self.name, await self._make(), Session(request))
+
+    async def details(self) -> AppDetails | None:
+        """What the callable's attributes say."""
+        return _app_details(self.name, await self._make())
 
 
 _END = object()

@@ -21,6 +21,7 @@ from agent_eval.agents.base import Agent, AgentSession, SessionRequest
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
 from agent_eval.imports import import_from
+from agent_eval.schema.trace import AppDetails
 
 if TYPE_CHECKING:
     from google.adk.artifacts.base_artifact_service import BaseArtifactService
@@ -267,11 +268,22 @@ class MadeAgent:
         Raises:
             Exception: whatever the factory raises.
         """
+        return await (await self._decided()).open(request)
+
+    async def details(self) -> AppDetails | None:
+        """What an agent from the factory shows.
+
+        Raises:
+            Exception: whatever the factory raises.
+        """
+        return await (await self._decided()).details()
+
+    async def _decided(self) -> Agent:
         async with self._deciding:
             if self._agent is None:
                 self._first.append(await self._make())
                 self._agent = self._adapter(self._next, self._first[0])
-        return await self._agent.open(request)
+        return self._agent
 
     async def _next(self) -> Any:
         return self._first.pop() if self._first else await self._make()

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_eval.schema.result import JudgeUsage, MetricResult, RunError, RunRecord, RunStatus
+from agent_eval.schema.result import (
+    JudgeUsage,
+    MetricResult,
+    RunError,
+    RunRecord,
+    RunStatus,
+    SimulatorUsage,
+    StoppedBy,
+)
 from agent_eval.schema.trace import EvalStatus
 
 
@@ -47,6 +55,8 @@ class RunOutcome:
     retries: int = 0
     judges: tuple[JudgeUsage, ...] = ()
     """What each judge model was asked."""
+    stopped_by: StoppedBy | None = None
+    simulator: SimulatorUsage | None = None
 
     @property
     def is_crashed(self) -> bool:
@@ -87,6 +97,8 @@ def outcome_of(record: RunRecord) -> RunOutcome:
         output_tokens=_sum_over_turns(tokens, "output_tokens"),
         retries=len(record.failed_attempts),
         judges=sum_by_model(metric.judge for metric in record.metrics if metric.judge),
+        stopped_by=record.stopped_by,
+        simulator=record.simulator,
     )
 
 

@@ -16,6 +16,8 @@ from agent_eval.schema.result import (
     JudgeUsage,
     RunScore,
     RunSummary,
+    SimulatorTotals,
+    SimulatorUsage,
     TokenPrices,
     Totals,
 )
@@ -134,6 +136,7 @@ def _run_summary(run: RunOutcome) -> RunSummary:
         error=run.error,
         seconds=run.seconds,
         retries=run.retries,
+        stopped_by=run.stopped_by,
         metrics=_run_scores(tuple(metric for metric in run.metrics if metric.gates)),
     )
 
@@ -156,12 +159,13 @@ def totals(
         cases: the results of the cases.
         outcomes: of all their runs.
         seconds: what the evaluation took.
-        prices: of judge models, by name.
+        prices: of models, by name.
     """
     verdicts = [case.verdict for case in cases]
     input_tokens = sum(outcome.input_tokens for outcome in outcomes)
     output_tokens = sum(outcome.output_tokens for outcome in outcomes)
     judges = sum_by_model(usage for outcome in outcomes for usage in outcome.judges)
+    simulated = [outcome.simulator for outcome in outcomes if outcome.simulator]
     return Totals(
         cases=len(cases),
         passed=verdicts.count(EvalStatus.PASSED),
@@ -173,10 +177,19 @@ def totals(
         saved_runs=sum(case.saved for case in cases),
         duration_seconds=round(seconds, 3),
         tokens={"input": input_tokens, "output": output_tokens, "total": input_tokens + output_tokens},
-        judges=[_priced(usage, (prices or {}).get(usage.model)) for usage in judges],
+        judges=[_priced(usage, prices or {}) for usage in judges],
+        simulator=_priced_simulator(sum(simulated, SimulatorUsage()), prices or {}) if simulated else None,
     )
 
 
-def _priced(usage: JudgeUsage, prices: TokenPrices | None) -> JudgeTotals:
-    cost = prices and prices.cost(usage.input_tokens, usage.output_tokens)
-    return JudgeTotals(**dict(usage), cost=cost)
+def _priced(usage: JudgeUsage, prices: Mapping[str, TokenPrices]) -> JudgeTotals:
+    return JudgeTotals(**dict(usage), cost=_cost(usage, prices))
+
+
+def _priced_simulator(usage: SimulatorUsage, prices: Mapping[str, TokenPrices]) -> SimulatorTotals:
+    return SimulatorTotals(**dict(usage), cost=_cost(usage, prices))
+
+
+def _cost(usage: JudgeUsage | SimulatorUsage, prices: Mapping[str, TokenPrices]) -> float | None:
+    known = prices.get(usage.model)
+    return known.cost(usage.input_tokens, usage.output_tokens) if known else None

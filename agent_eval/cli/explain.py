@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -60,18 +61,18 @@ def _is_code(target: str) -> bool:
 
 
 def _all_codes(out: Output) -> NoReturn:
-    from agent_eval.diagnose.catalogue import TOPICS, title
+    from agent_eval.codes.catalogue import topics
     from agent_eval.report.causes import print_topics
 
-    topics = [(topic.code, topic.name, title(topic)) for topic in TOPICS]
+    rows = [(topic.code, topic.name, topic.title) for topic in topics()]
     if out.is_json:
-        out.json({"codes": [dict(zip(("code", "name", "title"), topic, strict=True)) for topic in topics]})
-    print_topics(out.report, topics)
+        out.json({"codes": [dict(zip(("code", "name", "title"), row, strict=True)) for row in rows]})
+    print_topics(out.report, rows)
     out.exit(ExitCode.PASSED)
 
 
 def _code(name: str, out: Output) -> NoReturn:
-    from agent_eval.diagnose.catalogue import long_form, near_misses, title, topic_of
+    from agent_eval.codes.catalogue import near_misses, topic_of
     from agent_eval.report.causes import print_long_form
 
     topic = topic_of(name)
@@ -86,8 +87,8 @@ def _code(name: str, out: Output) -> NoReturn:
             )
         )
     if out.is_json:
-        out.json({"code": topic.code, "name": topic.name, "title": title(topic), "text": long_form(topic)})
-    print_long_form(out.report, long_form(topic))
+        out.json(dataclasses.asdict(topic))
+    print_long_form(out.report, topic.text)
     out.exit(ExitCode.PASSED)
 
 

@@ -108,6 +108,9 @@ def _next_number(path: Path) -> int:
 class Terminal:
     """The user at the keyboard."""
 
+    usage = None
+    stopped_by = None
+
     def __init__(self, out: Output) -> None:
         self._out = out
 

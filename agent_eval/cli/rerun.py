@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_eval.errors import InputError, Problem
@@ -19,14 +18,18 @@ def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
         InputError: it has no journal, or the options cannot go with it.
     """
     from agent_eval.preparation import ALL_CASES, Again, Earlier, Given
-    from agent_eval.stored import read_stored
+    from agent_eval.references import resolved
 
     which, name = rerun
     if which not in list(Again):
         raise InputError(Problem(f"--rerun takes {' or '.join(Again)}, and then a result; not `{which}`"))
     if options.eval_sets or options.all or options.choice != ALL_CASES:
         raise InputError(Problem("--rerun says itself which cases run: name no eval set and no case"))
-    stored = read_stored(Path(name))
+    found = resolved(name, folder=options.output)
+    if len(found) > 1:
+        names = ", ".join(str(one.path) for one in found)
+        raise InputError(Problem(f"`{name}` is {len(found)} results: {names}", hint="name one of them"))
+    (stored,) = found
     result = stored.result
     if stored.journal is None or stored.path == stored.journal:
         raise InputError(

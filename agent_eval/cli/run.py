@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import sys
-from contextlib import chdir, nullcontext, redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
+from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.rerun import again
@@ -222,7 +222,7 @@ def run(
         typer.Option(
             "--no_preflight",
             metavar="",
-            help="Do not ask each judge one tiny question before anything runs.",
+            help="Do not ask each model, of judges and simulated users, a tiny question first.",
             rich_help_panel=JUDGES,
         ),
     ] = False,
@@ -306,6 +306,7 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
 
 
 def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
+    from agent_eval.cli.progress import watched
     from agent_eval.pipeline import evaluate
     from agent_eval.stored import Stored
 
@@ -316,13 +317,17 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
-    _collect_less_garbage()
+    collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
         finished.extend(await evaluate(evaluation, progress))
 
     # what agents print must not mix with the report, and the folder they change to is theirs
-    with _progress(evaluation, view, out) as progress, redirect_stdout(sys.stderr), chdir(Path.cwd()):
+    with (
+        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        redirect_stdout(sys.stderr),
+        chdir(Path.cwd()),
+    ):
         try:
             asyncio.run(main())
         except OSError as error:  # such as a full disk: what had finished before is in the journals
@@ -338,16 +343,6 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     if any(_was_given_up(one.result) for one in results):
         out.exit(code, abandon_threads=True)
     return code
-
-
-def _collect_less_garbage() -> None:
-    """What is there when the runs begin stays to the end, and so do their outcomes.
-
-    Looking through all of it again and again, half a million objects with google-adk, would hold up
-    every run for up to a tenth of a second each time.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
 
 
 def _was_given_up(result: EvalResult) -> bool:
@@ -369,25 +364,17 @@ def _chosen(evaluation: Evaluation) -> list[str]:
         )
         lines.append(
             f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
-            f"agent {agents} ({planned.agent_why}); config {config}" + _judged_by(planned)
+            f"agent {agents} ({planned.agent_why}); config {config}" + _models(planned)
         )
     return lines
 
 
-def _judged_by(planned: PlannedSet) -> str:
-    models = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
-    return f"; judge {', '.join(models)}" if models else ""
-
-
-def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
-    from agent_eval.cli.progress import Bar, Lines
-    from agent_eval.engine.progress import Silent
-
-    if view.quiet:
-        return nullcontext(Silent())
-    if out.stderr.is_terminal:
-        return Bar(out.stderr, evaluation.runs)
-    return Lines(sys.stderr, evaluation.runs)
+def _models(planned: PlannedSet) -> str:
+    judges = dict.fromkeys(metric.judge_model for metric in planned.metrics if metric.judge_model)
+    player = planned.players.simulated_by
+    return (f"; judge {', '.join(judges)}" if judges else "") + (
+        f"; user played by {player}" if player else ""
+    )
 
 
 def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:
@@ -413,6 +400,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                 "agent_why": planned.agent_why,
                 "config": str(planned.config.path) if planned.config.path else None,
                 "config_why": planned.config_why,
+                "user_played_by": planned.players.simulated_by,
                 "metrics": [
                     {
                         "metric_name": metric.name,

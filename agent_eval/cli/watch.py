@@ -57,8 +57,7 @@ def look(options: Options) -> Watched:
     from agent_eval.inputs.choice import fitting
     from agent_eval.inputs.discovery import find_agent, selected_eval_sets
     from agent_eval.inputs.project import find_project
-    from agent_eval.preparation import names_of, read_set
-    from agent_eval.schema.evalset import case_digest
+    from agent_eval.preparation import case_sha256, names_of, read_set
 
     seen = Watched()
     try:
@@ -68,7 +67,7 @@ def look(options: Options) -> Watched:
             read = read_set(selector, options.config)
             file = str(read.loaded.path)
             cases = fitting(read.cases, names_of(read), options.choice)
-            seen.cases |= {(file, case.eval_id): case_digest(case) for case in cases}
+            seen.cases |= {(file, case.eval_id): case_sha256(case) for case in cases}
             seen.configs[file] = _stamp(read.config.path) if read.config.path else (0, 0)
             agents = {
                 find_agent(case, options.agent or options.url, project).reference for case in read.cases

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent_eval.diagnose.base import Topic
 from agent_eval.diagnose.wording import count, listed, named, value
 from agent_eval.schema.result import CaseMetric, CaseResult, Cause, EvalResult
 from agent_eval.schema.trace import EvalStatus
 
-MOVES = Topic("AE601", "moving-score")
-ALIKE = Topic("AE602", "every-case")
-EVERYWHERE = Topic("AE302", "rubric-everywhere")
-
-TOPICS = (EVERYWHERE, MOVES, ALIKE)
+MOVES = "AE601"
+ALIKE = "AE602"
+EVERYWHERE = "AE302"
 
 FEWEST_CASES = 3
 """With fewer cases than these, failing alike is no pattern."""
@@ -32,7 +29,7 @@ def moving_score(case: CaseResult, metric: CaseMetric) -> Cause | None:
         return None
     scores = [value(None if score is None else round(score, 2)) for score in metric.per_run]
     return Cause(
-        code=MOVES.code,
+        code=MOVES,
         seen=f"the score moves from run to run: {listed(scores, 10)}; "
         f"{passed} of {passed + failed} runs passed",
         change="set the model's temperature to 0, and keep still what else varies (mocks, data, times); if "
@@ -51,7 +48,7 @@ def rubric_everywhere(rubric_id: str, verdicts: dict[str, tuple[int, int]]) -> C
     if len(verdicts) < 2 or any(failed < judged for failed, judged in verdicts.values()):
         return None
     return Cause(
-        code=EVERYWHERE.code,
+        code=EVERYWHERE,
         seen=f"rubric `{rubric_id}` holds in none of the {len(verdicts)} cases that are judged by it",
         change="it is not the cases: say in the agent's instruction what the rubric asks for, or word the "
         "rubric so that the judge can see it in the conversation",
@@ -88,12 +85,12 @@ def every_case(result: EvalResult) -> Iterator[Cause]:
 def _alike(what: str, firsts: Sequence[list[Cause]]) -> Iterator[Cause]:
     causes = [cause for first in firsts for cause in first]
     codes = {cause.code for cause in causes}
-    if len(causes) < len(firsts) or len(codes) > 1 or codes == {MOVES.code}:
+    if len(causes) < len(firsts) or len(codes) > 1 or codes == {MOVES}:
         return
     if codes & set(_SAY_LITTLE) and len({cause.seen for cause in causes}) > 1:
         return
     yield Cause(
-        code=ALIKE.code,
+        code=ALIKE,
         seen=f"{what} in all {len(firsts)} cases in the same way, {named(codes)}: {causes[0].seen}",
         change="look at what the cases share before looking at any of them: the agent's instruction and "
         f"tools, the config, the metric; then: {causes[0].change}",

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
 from agent_eval.diagnose.evidence import Evidence, Run, Turn
-from agent_eval.diagnose.grounds import Grounds, grounds_of, lacking, shared, tool_grounds_of
+from agent_eval.diagnose.grounds import Grounds, follows_from, grounds_of, lacking, shared, tool_grounds_of
 from agent_eval.diagnose.wording import listed, quoted
 from agent_eval.diagnose.words import language, negations, overlap, without_form, words
 from agent_eval.schema.trace import EvalStatus
@@ -153,7 +153,11 @@ def ungrounded(evidence: Evidence) -> Iterator[Clue]:
         return
     grounds = _grounds(evidence.run)
     for turn in evidence.failed_turns:
-        invented = _unknown(turn.answer, turn.expected_answer, grounds)
+        invented = [
+            fact
+            for fact in lacking(turn.answer, turn.expected_answer)
+            if not _is_grounded(fact, grounds) and not follows_from(fact, f"{turn.asked}\n{turn.answer}")
+        ]
         if not invented:
             continue
         yield Clue(
@@ -164,11 +168,6 @@ def ungrounded(evidence: Evidence) -> Iterator[Clue]:
             Level.PART,
             turn.number,
         )
-
-
-def _unknown(answer: str, expected: str, grounds: Grounds) -> list[str]:
-    """The numbers and names of an answer that are neither expected nor known from anywhere."""
-    return [fact for fact in lacking(answer, expected) if not _is_grounded(fact, grounds)]
 
 
 def _is_grounded(fact: str, grounds: Grounds) -> bool:
@@ -317,17 +316,17 @@ ANSWERS = WORDS | {Kind.MEANING}
 TEXTS = ANSWERS | {Kind.TEXT_CHECK}
 
 RULES = (
-    Rule("AE201", "no-reference", ANSWERS, no_reference),
-    Rule("AE202", "no-answer", TEXTS | {Kind.JUDGED}, no_answer),
-    Rule("AE203", "only-form", TEXTS | {Kind.OTHER}, only_form),
-    Rule("AE204", "other-language", TEXTS, other_language),
-    Rule("AE205", "asks-back", ANSWERS, asks_back),
-    Rule("AE206", "declines", TEXTS, declines),
-    Rule("AE207", "ungrounded", ANSWERS | {Kind.JUDGED}, ungrounded),
-    Rule("AE208", "stale-reference", ANSWERS, stale_reference),
-    Rule("AE209", "says-less", WORDS, says_less),
-    Rule("AE210", "other-facts", ANSWERS, other_facts),
-    Rule("AE211", "says-more", WORDS, says_more),
-    Rule("AE212", "other-words", WORDS, other_words),
-    Rule("AE213", "other-text", WORDS, other_text),
+    Rule("AE201", ANSWERS, no_reference),
+    Rule("AE202", TEXTS | {Kind.JUDGED}, no_answer),
+    Rule("AE203", TEXTS | {Kind.OTHER}, only_form),
+    Rule("AE204", TEXTS, other_language),
+    Rule("AE205", ANSWERS, asks_back),
+    Rule("AE206", TEXTS, declines),
+    Rule("AE207", ANSWERS | {Kind.JUDGED}, ungrounded),
+    Rule("AE208", ANSWERS, stale_reference),
+    Rule("AE209", WORDS, says_less),
+    Rule("AE210", ANSWERS, other_facts),
+    Rule("AE211", WORDS, says_more),
+    Rule("AE212", WORDS, other_words),
+    Rule("AE213", WORDS, other_text),
 )

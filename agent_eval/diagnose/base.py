@@ -56,23 +56,14 @@ class Clue:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
-    """What a code stands for. Its long form is in `texts`."""
-
-    code: str
-    """Stable: scripts may rely on it."""
-    name: str
-    """In two or three words, such as `extra-calls`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule(Topic):
-    """A cause of failures, and how it is noticed in a run.
+class Rule:
+    """A cause of failures, and how it is noticed in a run. What the code means is in `codes`.
 
     A rule states facts of the record only. What it suggests may not apply; what it says was seen
     was there.
     """
 
+    code: str
     kinds: frozenset[Kind]
     """The failures it may explain."""
     find: Callable[[Evidence], Iterator[Clue]]

@@ -62,14 +62,16 @@ def _allowing(turn: Turn, evidence: Evidence) -> MatchType | None:
     return next((kind for kind in kinds if _would_match(turn, kind, evidence)), None)
 
 
-def _others(made: Sequence[FunctionCall]) -> list[FunctionCall]:
+def _hidden(evidence: Evidence) -> frozenset[str]:
+    """The built-in tools. One that was called in the run is none: it is a function of the same name."""
+    called = {one.name for turn in evidence.run.turns for one in turn.calls}
+    return frozenset(BUILT_IN_TOOLS) - called
+
+
+def _others(made: Sequence[FunctionCall], evidence: Evidence) -> list[FunctionCall]:
     """The calls that no rule of its own looks after."""
-    return [one for one in made if one.name != TRANSFER and not is_built_in(one)]
-
-
-def is_built_in(one: FunctionCall) -> bool:
-    """Whether a tool's calls never show."""
-    return one.name in BUILT_IN_TOOLS
+    looked_after = {TRANSFER, *_hidden(evidence)}
+    return [one for one in made if one.name not in looked_after]
 
 
 def _are_extras_allowed(evidence: Evidence) -> bool:
@@ -80,7 +82,7 @@ def _are_extras_allowed(evidence: Evidence) -> bool:
 def extra_calls(evidence: Evidence) -> Iterator[Clue]:
     """Calls besides the expected ones."""
     for diff in [] if _are_extras_allowed(evidence) else _diffs(evidence):
-        turn, extra = diff.turn, _others(diff.extra)
+        turn, extra = diff.turn, _others(diff.extra, evidence)
         if not extra or _says_nothing(turn, evidence):
             continue
         allowed = _allowing(turn, evidence)
@@ -197,7 +199,7 @@ def _level(diff: CallDiff, explained: int) -> Level:
 def missing_calls(evidence: Evidence) -> Iterator[Clue]:
     """Expected calls that were not made, though others were."""
     for diff in _diffs(evidence):
-        missing = _others(diff.missing)
+        missing = _others(diff.missing, evidence)
         if not missing or not diff.turn.calls:
             continue
         alone = not (diff.extra or diff.altered or diff.renamed or diff.moved or _failures(diff.turn))
@@ -214,7 +216,7 @@ def missing_calls(evidence: Evidence) -> Iterator[Clue]:
 def no_calls(evidence: Evidence) -> Iterator[Clue]:
     """No call at all where some are expected."""
     for turn in evidence.failed_turns:
-        wanted = _others(turn.expected_calls)
+        wanted = _others(turn.expected_calls, evidence)
         if turn.calls or not wanted or _has_moved(turn, evidence):
             continue
         said = f"answered {quoted(turn.answer, 80)}" if turn.answer else "gave no answer"
@@ -237,7 +239,7 @@ def _has_moved(turn: Turn, evidence: Evidence) -> bool:
 def nothing_expected(evidence: Evidence) -> Iterator[Clue]:
     """A turn without expected calls, in which the agent called tools."""
     for diff in _diffs(evidence):
-        turn, extra = diff.turn, _others(diff.extra)
+        turn, extra = diff.turn, _others(diff.extra, evidence)
         if not extra or not _says_nothing(turn, evidence):
             continue
         yield Clue(
@@ -260,11 +262,12 @@ def _says_nothing(turn: Turn, evidence: Evidence) -> bool:
 
 def built_in_tool(evidence: Evidence) -> Iterator[Clue]:
     """Expected calls of tools that run inside the model."""
+    built_in = _hidden(evidence)
     for diff in _diffs(evidence):
-        hidden = [one for one in diff.missing if is_built_in(one)]
+        hidden = [one for one in diff.missing if one.name in built_in]
         if not hidden:
             continue
-        left = [one for one in diff.turn.expected_calls if not is_built_in(one)]
+        left = [one for one in diff.turn.expected_calls if one.name not in built_in]
         yield Clue(
             f"{named(one.name or '' for one in hidden)} is expected among the calls, and runs inside the "
             "model, which reports no call of it",
@@ -395,16 +398,16 @@ ANSWERS = frozenset({Kind.WORDS, Kind.MEANING})
 FOLLOWING_TOOLS = CALLS | ANSWERS | {Kind.JUDGED, Kind.TEXT_CHECK, Kind.TOOL_CHECK, Kind.STATE, Kind.OTHER}
 
 RULES = (
-    Rule("AE101", "extra-calls", CALLS, extra_calls),
-    Rule("AE102", "other-order", CALLS, other_order),
-    Rule("AE103", "wrong-arguments", CALLS, wrong_arguments),
-    Rule("AE104", "argument-type", CALLS, argument_type),
-    Rule("AE105", "missing-calls", CALLS, missing_calls),
-    Rule("AE106", "no-calls", CALLS | ANSWERS, no_calls),
-    Rule("AE107", "nothing-expected", CALLS, nothing_expected),
-    Rule("AE108", "built-in-tool", CALLS, built_in_tool),
-    Rule("AE109", "transfer", CALLS, transfer),
-    Rule("AE110", "other-name", CALLS, other_name),
-    Rule("AE111", "other-turn", CALLS, other_turn),
-    Rule("AE112", "tool-failed", FOLLOWING_TOOLS, tool_failed),
+    Rule("AE101", CALLS, extra_calls),
+    Rule("AE102", CALLS, other_order),
+    Rule("AE103", CALLS, wrong_arguments),
+    Rule("AE104", CALLS, argument_type),
+    Rule("AE105", CALLS, missing_calls),
+    Rule("AE106", CALLS | ANSWERS, no_calls),
+    Rule("AE107", CALLS, nothing_expected),
+    Rule("AE108", CALLS, built_in_tool),
+    Rule("AE109", CALLS, transfer),
+    Rule("AE110", CALLS, other_name),
+    Rule("AE111", CALLS, other_turn),
+    Rule("AE112", FOLLOWING_TOOLS, tool_failed),
 )

@@ -220,13 +220,13 @@ def numbers_missing(evidence: Evidence) -> Iterator[Clue]:
 
 
 RULES = (
-    Rule("AE113", "required-tool", frozenset({Kind.TOOL_CHECK}), required_tool),
-    Rule("AE114", "forbidden-tool", frozenset({Kind.TOOL_CHECK}), forbidden_tool),
-    Rule("AE115", "tool-arguments", frozenset({Kind.TOOL_CHECK}), tool_arguments),
-    Rule("AE116", "over-limit", frozenset({Kind.LIMIT}), over_limit),
-    Rule("AE117", "final-state", frozenset({Kind.STATE}), final_state),
-    Rule("AE214", "text-missing", frozenset({Kind.TEXT_CHECK}), text_missing),
-    Rule("AE215", "pattern-missing", frozenset({Kind.TEXT_CHECK}), pattern_missing),
-    Rule("AE216", "not-the-schema", frozenset({Kind.TEXT_CHECK}), not_the_schema),
-    Rule("AE217", "numbers-missing", frozenset({Kind.TEXT_CHECK}), numbers_missing),
+    Rule("AE113", frozenset({Kind.TOOL_CHECK}), required_tool),
+    Rule("AE114", frozenset({Kind.TOOL_CHECK}), forbidden_tool),
+    Rule("AE115", frozenset({Kind.TOOL_CHECK}), tool_arguments),
+    Rule("AE116", frozenset({Kind.LIMIT}), over_limit),
+    Rule("AE117", frozenset({Kind.STATE}), final_state),
+    Rule("AE214", frozenset({Kind.TEXT_CHECK}), text_missing),
+    Rule("AE215", frozenset({Kind.TEXT_CHECK}), pattern_missing),
+    Rule("AE216", frozenset({Kind.TEXT_CHECK}), not_the_schema),
+    Rule("AE217", frozenset({Kind.TEXT_CHECK}), numbers_missing),
 )

@@ -235,8 +235,15 @@ def unknown_tool(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+def _is_users(evidence: Evidence) -> bool:
+    """Whether the simulated user failed, not the agent."""
+    return evidence.error is not None and evidence.error.type == "SimulatedUserError"
+
+
 def no_access(evidence: Evidence) -> Iterator[Clue]:
     """A key that is missing or refused."""
+    if _is_users(evidence):
+        return
     if CREDENTIALS.search(_message(evidence)) and not QUOTA.search(_message(evidence)):
         yield Clue(
             f"there is no access: {_told(evidence)}",
@@ -248,6 +255,8 @@ def no_access(evidence: Evidence) -> Iterator[Clue]:
 
 def no_model(evidence: Evidence) -> Iterator[Clue]:
     """A model that is not there."""
+    if _is_users(evidence):
+        return
     if NO_MODEL.search(_message(evidence)):
         yield Clue(
             f"the model is not there: {_told(evidence)}",
@@ -258,6 +267,8 @@ def no_model(evidence: Evidence) -> Iterator[Clue]:
 
 def unreachable(evidence: Evidence) -> Iterator[Clue]:
     """A service that is not there, or fails."""
+    if _is_users(evidence):
+        return
     if UNREACHABLE.search(_message(evidence)) and not QUOTA.search(_message(evidence)):
         yield Clue(
             f"a service was not reached, or failed: {_told(evidence)}",
@@ -313,20 +324,32 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+def simulated_user(evidence: Evidence) -> Iterator[Clue]:
+    """A simulated user that failed."""
+    if evidence.error and _is_users(evidence):
+        yield Clue(
+            f"the simulated user failed, not the agent: {cut(evidence.error.message, 160)}",
+            "see `user_simulator_config` in the eval config: its `model`, the key for it, and its endpoint; "
+            "a scripted user needs none",
+            Level.WHOLE,
+        )
+
+
 CRASHES = frozenset({Kind.CRASH})
 
 RULES = (
-    Rule("AE401", "missing-state", CRASHES, missing_state),
-    Rule("AE402", "state-type", CRASHES, state_type),
-    Rule("AE403", "session-not-found", CRASHES, session_not_found),
-    Rule("AE404", "quota", CRASHES, quota),
-    Rule("AE405", "run-timeout", CRASHES, run_timeout),
-    Rule("AE406", "mock", CRASHES, mock),
-    Rule("AE407", "confirmation", CRASHES, confirmation),
-    Rule("AE408", "unknown-tool", CRASHES, unknown_tool),
-    Rule("AE409", "no-access", CRASHES, no_access),
-    Rule("AE410", "no-model", CRASHES, no_model),
-    Rule("AE411", "unreachable", CRASHES, unreachable),
-    Rule("AE412", "tool-raised", CRASHES, tool_raised),
-    Rule("AE413", "agent-raised", CRASHES, agent_raised),
+    Rule("AE401", CRASHES, missing_state),
+    Rule("AE402", CRASHES, state_type),
+    Rule("AE403", CRASHES, session_not_found),
+    Rule("AE404", CRASHES, quota),
+    Rule("AE405", CRASHES, run_timeout),
+    Rule("AE406", CRASHES, mock),
+    Rule("AE407", CRASHES, confirmation),
+    Rule("AE408", CRASHES, unknown_tool),
+    Rule("AE409", CRASHES, no_access),
+    Rule("AE410", CRASHES, no_model),
+    Rule("AE411", CRASHES, unreachable),
+    Rule("AE412", CRASHES, tool_raised),
+    Rule("AE413", CRASHES, agent_raised),
+    Rule("AE414", CRASHES, simulated_user),
 )

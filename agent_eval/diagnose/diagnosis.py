@@ -44,7 +44,7 @@ class _Tally:
     """The earlier it was named in each run, the more."""
     first: int
     """The earliest run, whose words are kept."""
-    clue: str
+    seen: str
     change: str
     runs: list[int] = field(default_factory=list)
 
@@ -110,7 +110,7 @@ class Diagnosis:
             tally.weight += 60 // (position + 1)
             tally.runs.append(record.run_index)
             if record.run_index < tally.first:
-                tally.first, tally.clue, tally.change = record.run_index, one.seen, one.change
+                tally.first, tally.seen, tally.change = record.run_index, one.seen, one.change
 
     def _count_rubrics(self, record: RunRecord) -> None:
         for metric in record.metrics:
@@ -172,7 +172,7 @@ class Diagnosis:
         return [
             Cause(
                 code=code,
-                seen=tally.clue
+                seen=tally.seen
                 + (elsewhere(self._rubrics.get((metric, subject), {}), case.eval_id) if subject else ""),
                 change=tally.change,
                 runs=sorted(tally.runs) if case.attempts > 1 else [],
@@ -200,20 +200,16 @@ def _of_reason(metric: CaseMetric) -> list[Cause]:
 def _explained(run: Run, evidence: Evidence) -> list[_Found]:
     """What the rules find in one run, most likely first."""
     from agent_eval.diagnose.base import Level
-    from agent_eval.diagnose.catalogue import rules_for
+    from agent_eval.diagnose.rules import rules_for
     from agent_eval.diagnose.wording import MAX_SENTENCE, cut
 
     found: dict[_Key, list[Clue]] = {}
     for rule in rules_for(evidence.kind):
         for clue in rule.find(evidence):
             found.setdefault((rule.code, clue.subject), []).append(clue)
-    best = min((clue.level for clues in found.values() for clue in clues), default=Level.REST)
-    kept = {
-        key: clues
-        for key, clues in found.items()
-        if best is Level.REST or any(clue.level is not Level.REST for clue in clues)
-    }
-    ranked = sorted(kept.items(), key=lambda item: (min(c.level for c in item[1]), -len(item[1]), item[0]))
+    ranked = sorted(found.items(), key=lambda item: (min(c.level for c in item[1]), -len(item[1]), item[0]))
+    better = [(key, clues) for key, clues in ranked if any(clue.level is not Level.REST for clue in clues)]
+    ranked = better or ranked[:1]  # what can be said anyhow is said where there is nothing else
     return [
         _Found(key, cut(_in_turns(clues, run), MAX_SENTENCE), cut(clues[0].change, MAX_SENTENCE))
         for key, clues in ranked

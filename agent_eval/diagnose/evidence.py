@@ -55,7 +55,7 @@ class Turn:
     """One turn: what was asked, done and answered, and what the case expects of it."""
 
     number: int
-    """From 1."""
+    """From 1; 0 for those before the ones that count."""
     actual: Invocation
     expected: ExpectedTurn | None
 
@@ -121,22 +121,28 @@ class Run:
         return self.record.session.state if self.record.session else {}
 
     @cached_property
+    def conversation(self) -> list[Turn]:
+        """Every turn, also those before the ones that count."""
+        return [*(Turn(0, actual, None) for actual in self.record.context), *self.turns]
+
+    @cached_property
     def tool_output(self) -> list[Any]:
         """What tools and code have returned in the whole conversation."""
         return [
             output
-            for turn in self.turns
+            for turn in self.conversation
             for output in (*(response.response for response in turn.responses), *turn.code_output)
         ]
 
     @cached_property
     def known(self) -> str:
         """What the agent can know besides tool output: the user's words, its instructions, the state."""
-        details = [turn.actual.app_details for turn in self.turns if turn.actual.app_details]
+        details = [turn.actual.app_details for turn in self.conversation if turn.actual.app_details]
         agents = [agent for app in details for agent in app.agent_details.values()]
-        calls = [call.args for turn in self.turns for call in turn.calls]
-        texts = [turn.asked for turn in self.turns] + [agent.instructions for agent in agents]
-        return "\n".join([*texts, *map(as_text, (self.state, calls))])
+        calls = [call.args for turn in self.conversation for call in turn.calls]
+        texts = [turn.asked for turn in self.conversation] + [agent.instructions for agent in agents]
+        earlier = [turn.answer for turn in self.conversation if turn.number == 0]
+        return "\n".join([*texts, *earlier, *map(as_text, (self.state, calls))])
 
     @property
     def has_several_turns(self) -> bool:

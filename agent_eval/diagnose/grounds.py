@@ -11,6 +11,8 @@ from agent_eval.diagnose.words import names, numbers, pieces, readings, same_num
 
 MAX_RECKONED = 60
 """With more numbers than these around, pairs are not tried for what could be reckoned from them."""
+FEW_RECKONED = 8
+"""With no more than these, products are added to a third."""
 
 
 class Grounds:
@@ -71,11 +73,19 @@ def _reckoned(known: set[float]) -> set[float]:
     values = {round(sum(known), 2)}
     for one, other in combinations(known, 2):
         values |= {round(one + other, 2), round(abs(one - other), 2), round(one * other, 2)}
+        if len(known) <= FEW_RECKONED:  # such as four nights at 70 and a flight at 160
+            values |= {round(one * other + third, 2) for third in known}
     return (
         values
         | {value + 12 for value in known if 0 < value < 12}
         | {value - 12 for value in known if 12 < value < 24}
     )
+
+
+def follows_from(number: str, text: str) -> bool:
+    """Whether a number can be reckoned from others of a text: a total from its parts."""
+    others = {value for other in numbers(text) if not same_number(number, other) for value in readings(other)}
+    return bool(readings(number) & _reckoned(others))
 
 
 def grounds_of(run: Run) -> Grounds:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
 from agent_eval.diagnose.evidence import Evidence
-from agent_eval.diagnose.wording import quoted
-from agent_eval.schema.result import RubricScore
+from agent_eval.diagnose.wording import count, quoted
+from agent_eval.schema.result import RubricScore, StoppedBy
 
 UNSEEN = "the judge was not shown: "
 """How a warning begins that names media which the judge could not be shown."""
@@ -123,12 +123,35 @@ def judged_wrong(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+_ENDS = {
+    StoppedBy.TURN_LIMIT: (
+        "the conversation was ended by `max_allowed_invocations` after {turns}, before the simulated user "
+        "said that it was over",
+        "raise `max_allowed_invocations` in `user_simulator_config`, or see why the agent needs so many "
+        "turns",
+    ),
+    StoppedBy.NO_TURN_FITS: (
+        "the scripted user had nothing to say to the agent's last answer after {turns}",
+        "give the script a turn that fits what the agent said, or one without a condition",
+    ),
+}
+
+
+def ended_early(evidence: Evidence) -> Iterator[Clue]:
+    """A conversation with a simulated user that did not come to its end."""
+    end = evidence.run.record.stopped_by
+    if end in _ENDS:
+        seen, change = _ENDS[end]
+        yield Clue(seen.format(turns=count(len(evidence.run.turns), "turn")), change)
+
+
 JUDGED = frozenset({Kind.MEANING, Kind.JUDGED})
 
 RULES = (
-    Rule("AE301", "rubric", JUDGED | {Kind.OTHER}, rubric),
-    Rule("AE303", "unseen-media", JUDGED | {Kind.UNSCORED}, unseen_media),
-    Rule("AE304", "unsupported", JUDGED, unsupported),
-    Rule("AE305", "off-script", JUDGED, off_script),
-    Rule("AE306", "judged-wrong", JUDGED, judged_wrong),
+    Rule("AE301", JUDGED | {Kind.OTHER}, rubric),
+    Rule("AE303", JUDGED | {Kind.UNSCORED}, unseen_media),
+    Rule("AE304", JUDGED, unsupported),
+    Rule("AE305", JUDGED, off_script),
+    Rule("AE306", JUDGED, judged_wrong),
+    Rule("AE307", JUDGED | {Kind.OTHER, Kind.TOOL_CHECK, Kind.STATE}, ended_early),
 )

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from agent_eval import clock, serde
 from agent_eval.agents.base import Agent, AgentSession, SessionRequest, ToolRules, Turn
+from agent_eval.agents.earlier import earlier_events, earlier_turns
 from agent_eval.plan import RunSpec
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -21,9 +22,11 @@ from agent_eval.schema.result import (
     RunRecord,
     RunStatus,
     SessionRecord,
+    SimulatorUsage,
+    StoppedBy,
 )
 from agent_eval.schema.trace import Invocation
-from agent_eval.simulation.base import Player
+from agent_eval.simulation.base import Player, SimulatedUserError
 
 DEFAULT_USER = "test_user_id"
 """The user of cases without a `session_input`, as in ADK."""
@@ -33,9 +36,13 @@ class Scorer(Protocol):
     """What scores a run."""
 
     async def score(
-        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+        self,
+        case: EvalCase,
+        invocations: list[Invocation],
+        state: Mapping[str, Any],
+        context: Sequence[Invocation],
     ) -> Sequence[MetricResult]:
-        """One result a metric."""
+        """One result a metric. Turns before those that count are context."""
         ...
 
 
@@ -58,6 +65,8 @@ class Played:
     seconds: float
     error: ErrorInfo | None
     failed_attempts: list[FailedAttempt]
+    simulator: SimulatorUsage | None
+    """What the simulated user cost over all attempts."""
 
 
 async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Played:
@@ -66,13 +75,17 @@ async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Pla
     Whatever goes wrong inside is in the record.
     """
     failed: list[FailedAttempt] = []
+    simulator: SimulatorUsage | None = None
     while True:
         started, start = clock.now(), clock.monotonic()
-        conversation = Conversation(spec, agent, player())
+        user = player()
+        conversation = Conversation(spec, agent, user)
         error = await conversation.play()
         seconds = round(clock.monotonic() - start, 4)
+        if user.usage:
+            simulator = simulator + user.usage if simulator else user.usage
         if error is None or len(failed) >= spec.retries:
-            return Played(spec, conversation, started, seconds, error, failed)
+            return Played(spec, conversation, started, seconds, error, failed, simulator)
         failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
         wait = min(RETRY_SECONDS * 2 ** (len(failed) - 1), MAX_RETRY_SECONDS)
         await asyncio.sleep(clock.jittered(wait))
@@ -81,7 +94,8 @@ async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Pla
 async def score(played: Played, scorer: Scorer) -> RunRecord:
     """Scores a run, unless it crashed, and puts all of it on record."""
     spec, conversation, error = played.spec, played.conversation, played.error
-    metrics = [] if error else await scorer.score(spec.case, conversation.invocations, conversation.state)
+    case, turns, context = spec.case.scored, conversation.scored_turns, conversation.context
+    metrics = [] if error else await scorer.score(case, turns, conversation.state, context)
     return RunRecord(
         eval_set_id=spec.eval_set_id,
         eval_id=spec.case.eval_id,
@@ -98,10 +112,23 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
             session_id=conversation.request.session_id,
             state=conversation.state if isinstance(conversation.state, dict) else {},
         ),
-        invocations=conversation.invocations,
-        expected=expected_turns(spec.case),
+        context=context,
+        invocations=turns,
+        stopped_by=conversation.stopped_by(error),
+        simulator=played.simulator,
         metrics=list(metrics),
+        **expectations(case),
     )
+
+
+def expectations(case: EvalCase) -> dict[str, Any]:
+    """What a case expects, as a run record has it."""
+    return {
+        "expected": expected_turns(case),
+        "rubrics": case.rubrics,
+        "final_session_state": case.final_session_state or None,
+        "conversation_scenario": case.conversation_scenario,
+    }
 
 
 def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:
@@ -126,6 +153,8 @@ class Conversation:
         self._agent = agent
         self._player = player
         given = spec.case.session_input
+        events = earlier_events(given.events) if given else []
+        history = earlier_turns(events, agent.name)
         self.request = SessionRequest(
             app_name=(given and given.app_name) or agent.name,
             user_id=(given and given.user_id) or DEFAULT_USER,
@@ -134,10 +163,33 @@ class Conversation:
             run_index=spec.run_index,
             seed=spec.seed,
             tools=ToolRules(spec.config.tool_mocks, spec.config.tool_confirmation),
+            events=events,
+            history=history,
         )
-        self.invocations: list[Invocation] = []
-        """The turns taken; the last one may have broken off."""
+        self._turns = [*history]
+        """Those from before the run, then those taken; the last one may have broken off."""
+        self._context = len(history) + spec.case.context_turns
+        """How many of them do not count."""
+        self._timed_out = False
         self.state: Any = serde.plain(self.request.state)
+
+    @property
+    def context(self) -> list[Invocation]:
+        """The turns that do not count."""
+        return self._turns[: self._context]
+
+    @property
+    def scored_turns(self) -> list[Invocation]:
+        """The turns that count."""
+        return self._turns[self._context :]
+
+    def stopped_by(self, error: ErrorInfo | None) -> StoppedBy | None:
+        """What ended it, with this error if there was one; None where nobody was simulated."""
+        if self._spec.case.conversation_scenario is None:
+            return None
+        if error:
+            return StoppedBy.TIME_LIMIT if self._timed_out else StoppedBy.ERROR
+        return self._player.stopped_by
 
     async def play(self) -> ErrorInfo | None:
         """Plays to the end; what broke it off, if something did.
@@ -151,6 +203,7 @@ class Conversation:
         except TimeoutError:
             if not limit.expired():
                 raise
+            self._timed_out = True
             error = RunTimeoutError(f"the run took longer than {self._spec.timeout:g} s (--timeout)")
             return error_info(error)
         if talk.cancelled():
@@ -162,7 +215,7 @@ class Conversation:
         session: AgentSession | None = None
         try:
             session = await self._agent.open(self.request)
-            while (message := await self._player.next_message(self.invocations)) is not None:
+            while (message := await self._player.next_message(self._turns)) is not None:
                 await self._take_turn(session, Turn(message))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
@@ -183,7 +236,7 @@ class Conversation:
             await session.send(turn)
         finally:
             turn.seconds = clock.monotonic() - start
-            self.invocations.append(turn.invocation())
+            self._turns.append(turn.invocation())
 
 
 def error_info(error: BaseException) -> ErrorInfo:
@@ -195,5 +248,5 @@ def error_info(error: BaseException) -> ErrorInfo:
     return ErrorInfo(
         type=type(error).__name__,
         message=serde.told(error) or type(error).__name__,
-        traceback=None if isinstance(error, RunTimeoutError) else "".join(lines),
+        traceback=None if isinstance(error, RunTimeoutError | SimulatedUserError) else "".join(lines),
     )

@@ -26,6 +26,8 @@ _MODELS = (
     schema.Interval,
     schema.CodeConfig,
     schema.LlmBackedSimulatorConfig,
+    schema.ScriptedSimulatorConfig,
+    schema.ScriptedTurn,
     schema.LiveModelConfig,
     MultiRunConfig,
     CrossRunScoring,

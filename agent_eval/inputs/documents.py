@@ -120,6 +120,8 @@ _SAID_IN_FULL = {
     "template_placeholders",
     "bad_pattern",
     "one_answer",
+    "bad_expression",
+    "context_turns",
 }
 """Errors of our own schema whose message leaves nothing to add."""
 

@@ -102,7 +102,7 @@ class Hearing:
         try:
             return reply, _understood(reply, read)
         except UnusableAnswerError as error:
-            told = f"the judge's answer cannot be used: {error}: {_quoted(reply.text)}"
+            told = f"the answer of {self._judge.model.name} cannot be used: {error}: {_quoted(reply.text)}"
             raise ModelError(Failure.UNUSABLE, told) from None
 
     async def _reply(self, request: Request) -> Reply:

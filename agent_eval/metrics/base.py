@@ -6,7 +6,7 @@ Names, fields and call shapes are ADK's, so that metrics written for it work her
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -100,6 +100,8 @@ class RunContext:
     """The turns as the agent did them."""
     state: Mapping[str, Any]
     """The session's state at the end."""
+    context: Sequence[Invocation] = ()
+    """Turns before those, which are not scored."""
 
 
 class Evaluator(ABC):

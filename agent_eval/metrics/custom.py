@@ -51,7 +51,7 @@ class UserEvaluator(Evaluator):
 
     async def evaluate_run(self, run: RunContext) -> Any:
         """What the class returns."""
-        given = RunContext(own_copy(run.case), own_copy(run.invocations), own_copy(dict(run.state)))
+        given = RunContext(*map(own_copy, (run.case, run.invocations, dict(run.state), list(run.context))))
         turns = (given.invocations, given.case.conversation, given.case.conversation_scenario)
         if type(self._evaluator).evaluate_run is Evaluator.evaluate_run:
             return await called(self._evaluator.evaluate_invocations, *turns)

@@ -48,7 +48,11 @@ class Scorer:
         self._turn = asyncio.Lock()
 
     async def score(
-        self, case: EvalCase, invocations: list[Invocation], state: Mapping[str, Any]
+        self,
+        case: EvalCase,
+        invocations: list[Invocation],
+        state: Mapping[str, Any],
+        context: Sequence[Invocation] = (),
     ) -> list[MetricResult]:
         """One result a metric, in the config's order.
 
@@ -57,7 +61,7 @@ class Scorer:
         """
         async with self._turn:
             await asyncio.sleep(0)
-        run = RunContext(case, invocations, state)
+        run = RunContext(case, invocations, state, context)
         return [await self._measure(metric, evaluator, run) for metric, evaluator in self._evaluators]
 
     async def aclose(self) -> None:

@@ -22,6 +22,8 @@ from agent_eval.schema.result import (
     CaseResult,
     EvalResult,
     JudgeTotals,
+    SimulatorTotals,
+    StoppedBy,
     Totals,
 )
 from agent_eval.schema.trace import EvalStatus
@@ -76,7 +78,7 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
-    for warning in _warnings(result):
+    for warning in (*_warnings(result), *_ends(result)):
         console.print(plain(warning, "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
@@ -96,13 +98,30 @@ def _warnings(result: EvalResult) -> Iterator[str]:
         yield f"warning: {warning} ({which}; {count(cases[warning], 'case')})"
 
 
+_EARLY_ENDS = {
+    StoppedBy.TURN_LIMIT: "were ended by the turn limit, not by the user",
+    StoppedBy.NO_TURN_FITS: "ended as no turn of the script fits the agent's last answer",
+}
+
+
+def _ends(result: EvalResult) -> Iterator[str]:
+    """Conversations that the user might have gone on with, and in which cases."""
+    simulated = [(case, run.stopped_by) for case in result.cases for run in case.runs if run.stopped_by]
+    for end, told in _EARLY_ENDS.items():
+        cases = [case.eval_id for case, stopped_by in simulated if stopped_by is end]
+        if cases:
+            names = ", ".join(dict.fromkeys(cases))
+            yield f"warning: {len(cases)} of {len(simulated)} conversations {told}: {names}"
+
+
 def _table(console: Console, result: EvalResult) -> Table:
     names = [metric.metric_name for metric in result.cases[0].metrics if metric.threshold is not None]
     signs = marks(console)
     repeated = any(case.attempts > 1 for case in result.cases)
     verdict_width = max(len(case.verdict) for case in result.cases)
-    others = 12 + verdict_width + 8 + (14 if repeated else 0)
-    in_columns = others + sum(_column_width(name) + 2 for name in names) <= console.width
+    widths = [10, max(len("Verdict"), verdict_width), *([11] if repeated else []), 6]
+    widths += [_column_width(name) for name in names]
+    in_columns = sum(widths) + _GAP * (len(widths) - 1) <= console.width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("Case", overflow="fold", ratio=1, min_width=10)
     table.add_column("Verdict", no_wrap=True, min_width=verdict_width)
@@ -149,6 +168,8 @@ def _header(name: str) -> str:
 
 
 _NARROW = 14
+_GAP = 3
+"""Columns between two columns."""
 
 
 def _column_width(name: str) -> int:
@@ -200,20 +221,22 @@ def _totals_line(totals: Totals) -> Text:
         tail += f", {totals.tokens['total']} tokens"
     text = Text.assemble(*parts, Text(tail + ")", "dim"))
     for judge in totals.judges:
-        text.append(f"\n{_judge_line(judge)}", "dim")
+        text.append(f"\n{_model_line('judge', judge, cached=judge.cached)}", "dim")
+    if totals.simulator:
+        text.append(f"\n{_model_line('simulated user', totals.simulator)}", "dim")
     return text
 
 
-def _judge_line(judge: JudgeTotals) -> str:
-    """What a judge was asked, and what it took."""
-    parts = [count(judge.requests, "request")]
-    if judge.cached:
-        parts.append(f"{count(judge.cached, 'answer')} from the cache")
-    if tokens := judge.input_tokens + judge.output_tokens:
+def _model_line(what: str, used: JudgeTotals | SimulatorTotals, cached: int = 0) -> str:
+    """What a model was asked, and what it took."""
+    parts = [count(used.requests, "request")]
+    if cached:
+        parts.append(f"{count(cached, 'answer')} from the cache")
+    if tokens := used.input_tokens + used.output_tokens:
         parts.append(f"{tokens} tokens")
-    if judge.cost is not None:
-        parts.append(f"cost {judge.cost:.4f}")
-    return f"judge {printable(judge.model)}: {', '.join(parts)}"
+    if used.cost is not None:
+        parts.append(f"cost {used.cost:.4f}")
+    return f"{what} {printable(used.model)}: {', '.join(parts)}"
 
 
 def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:

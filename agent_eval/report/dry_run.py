@@ -23,6 +23,8 @@ def print_plan(console: Console, plan: dict[str, Any]) -> None:
             "config",
             f"{one['config']} ({one['config_why']})" if one["config"] else one["config_why"],
         )
+        if one["user_played_by"]:
+            _line(console, "user", f"played by {one['user_played_by']}")
         for metric in one["metrics"]:
             said = metric["metric_name"]
             said += (

@@ -236,8 +236,12 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
                 f"  run {record.run_index + 1}  {record.status.value}  {duration(record.seconds)}",
             )
         )
+        for invocation in record.context:
+            console.print(_indented(_talk("before", invocation)))
         for index, invocation in enumerate(record.invocations):
             console.print(_indented(_turn(index, invocation, record)))
+        if record.stopped_by:
+            console.print(_indented(Text(f"ended by: {record.stopped_by.value.replace('_', ' ')}", "dim")))
         for metric in record.metrics:
             told = metric.error and metric.error.traceback
             if told:
@@ -247,15 +251,21 @@ def print_details(console: Console, records: Iterable[RunRecord]) -> None:
             console.print(_indented(plain(told.rstrip(), "red")))
 
 
+def _talk(label: str, invocation: Invocation) -> Group:
+    """What was said and done in a turn."""
+    return Group(
+        Text.assemble((f"{label} user: ", "bold"), plain(content_text(invocation.user_content))),
+        *(
+            Text.assemble("   call: ", plain(call_text(call)))
+            for call in get_all_tool_calls(invocation.intermediate_data)
+        ),
+        Text.assemble("   agent: ", _said(invocation)),
+    )
+
+
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
-    lines: list[RenderableType] = [
-        Text.assemble((f"{index + 1}. user: ", "bold"), plain(content_text(invocation.user_content)))
-    ]
-    lines += [
-        Text.assemble("   call: ", plain(call_text(call)))
-        for call in get_all_tool_calls(invocation.intermediate_data)
-    ]
-    lines.append(Text.assemble("   agent: ", _said(invocation)))
+    """A turn and its scores."""
+    lines: list[RenderableType] = [_talk(f"{index + 1}.", invocation)]
     scores = [
         f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
         for metric in record.metrics

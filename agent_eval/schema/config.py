@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -30,6 +31,9 @@ INFORMATIONAL_METRICS = (
     "invocation_duration_v1",
 )
 """Always computed, never a gate, and so never in `criteria`."""
+
+STOP_SIGNAL = "</finished>"
+"""What a simulated user says when the conversation is over, in any case; it is never sent to the agent."""
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -109,7 +113,7 @@ class HallucinationsCriterion(JudgeCriterion):
 class UserSimulatorCriterion(JudgeCriterion):
     """The criterion of `per_turn_user_simulator_quality_v1`."""
 
-    stop_signal: str = "</finished>"
+    stop_signal: str = STOP_SIGNAL
 
 
 class MatchType(StrEnum):
@@ -231,6 +235,9 @@ def _template_with_placeholders(template: str) -> str:
     return template
 
 
+DEFAULT_MAX_INVOCATIONS = 20
+
+
 class ModelSimulatorConfig(OpenValue):
     """A simulated user whose turns a model writes."""
 
@@ -238,7 +245,7 @@ class ModelSimulatorConfig(OpenValue):
     model_configuration: GenerationConfig = {
         "thinking_config": {"include_thoughts": True, "thinking_budget": 10240}
     }
-    max_allowed_invocations: int = 20
+    max_allowed_invocations: int = DEFAULT_MAX_INVOCATIONS
     """Turns at most, the opening included; -1 for no limit."""
     custom_instructions: Annotated[str, AfterValidator(_template_with_placeholders)] | None = None
     include_function_calls: bool = False
@@ -255,6 +262,44 @@ class LlmAudioSimulatorConfig(ModelSimulatorConfig):
     """A simulated user who speaks."""
 
     type: Literal["llm_audio"] = "llm_audio"
+
+
+def _expression(given: str) -> str:
+    try:
+        re.compile(given)
+    except re.error as error:
+        raise PydanticCustomError(
+            "bad_expression",
+            "`{given}` is no regular expression: {reason}",
+            {"given": given, "reason": str(error)},
+        ) from None
+    return given
+
+
+class ScriptedTurn(Value):
+    """What a scripted user says, and to which answers. A text alone is said to any."""
+
+    say: str
+    when: Annotated[str, AfterValidator(_expression)] | None = None
+    """An expression that is found in the agent's last answer, in any case."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_text(cls, data: object) -> object:
+        return {"say": data} if isinstance(data, str) else data
+
+
+class ScriptedSimulatorConfig(Value):
+    """A simulated user without a model: says what its turns say, each of them once."""
+
+    type: Literal["scripted"]
+    turns: Annotated[list[ScriptedTurn], Field(min_length=1)]
+    """After each answer, the first one that was not said yet and fits the answer."""
+    max_allowed_invocations: int = DEFAULT_MAX_INVOCATIONS
+    """Turns at most, the opening included; -1 for no limit."""
+
+
+SimulatorConfig = LlmBackedSimulatorConfig | LlmAudioSimulatorConfig | ScriptedSimulatorConfig
 
 
 class LiveModelConfig(Value):
@@ -283,9 +328,7 @@ class EvalConfig(Value):
     criteria: dict[str, Criterion] = {}
     """Metric name -> threshold, or an object with `threshold` and the metric's own keys."""
     custom_metrics: dict[str, CustomMetricConfig] | None = None
-    user_simulator_config: (
-        Annotated[LlmBackedSimulatorConfig | LlmAudioSimulatorConfig, Field(discriminator="type")] | None
-    ) = None
+    user_simulator_config: Annotated[SimulatorConfig, Field(discriminator="type")] | None = None
     live_model_config: LiveModelConfig | None = None
     multi_run_config: MultiRunConfig = MultiRunConfig()
     tool_mocks: ToolMocks | None = None

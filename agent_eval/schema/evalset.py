@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import operator
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from agent_eval import serde
 from agent_eval.schema.base import Value, one_spelling
-from agent_eval.schema.trace import Invocation, Rubric
+from agent_eval.schema.trace import Event, Invocation, Rubric
 
 PREBUILT_PERSONAS = ("EXPERT", "NOVICE", "EVALUATOR")
 """Persona ids that an eval set may name instead of spelling a persona out."""
@@ -25,6 +24,10 @@ class UserBehavior(Value):
     description: str
     behavior_instructions: list[str]
     violation_rubrics: list[str]
+
+    def get_behavior_instructions_str(self) -> str:
+        """The instructions as a list; templates written for ADK call it."""
+        return "\n".join(f"  * {one}" for one in self.behavior_instructions)
 
 
 class UserPersona(Value):
@@ -67,6 +70,12 @@ class ConversationScenario(Value):
     """A persona, or the id of a pre-built one."""
 
 
+class ConversationScenarios(Value):
+    """A file of scenarios that are to become cases."""
+
+    scenarios: list[ConversationScenario] = []
+
+
 class SessionInput(Value):
     """The session that every run of a case starts from."""
 
@@ -77,6 +86,8 @@ class SessionInput(Value):
     session_id: str | None = None
     """A pinned id; each run still starts from an empty conversation."""
     state: dict[str, Any] = {}
+    events: Annotated[list[Event], Field(exclude_if=operator.not_)] = []
+    """What was said and done in the session before; their changes of the state are not made again."""
 
     @model_validator(mode="before")
     @classmethod
@@ -97,6 +108,8 @@ class EvalCase(Value):
     rubrics: list[Rubric] | None = None
     final_session_state: dict[str, Any] | None = {}
     """The state expected at the end; an empty one expects nothing."""
+    context_turns: Annotated[int, Field(ge=0, exclude_if=operator.not_)] = 0
+    """So many turns at the start of the conversation are played, but not scored."""
 
     @model_validator(mode="before")
     @classmethod
@@ -114,10 +127,25 @@ class EvalCase(Value):
             )
         return self
 
+    @model_validator(mode="after")
+    def _turns_are_left_to_score(self) -> Self:
+        turns = len(self.conversation or ())
+        if self.context_turns and self.context_turns >= turns:
+            raise PydanticCustomError(
+                "context_turns",
+                "`context_turns` is {given} and the conversation has {turns} turns: none would be scored",
+                {"given": self.context_turns, "turns": turns},
+            )
+        return self
 
-def case_digest(case: EvalCase) -> str:
-    """The SHA-256 of a case as JSON: the same as long as the case says the same."""
-    return hashlib.sha256(serde.model_to_json(case)).hexdigest()
+    @property
+    def scored(self) -> EvalCase:
+        """The case without the turns that are context only."""
+        if not self.context_turns or self.conversation is None:
+            return self
+        return self.model_copy(
+            update={"conversation": self.conversation[self.context_turns :], "context_turns": 0}
+        )
 
 
 class EvalSet(Value):

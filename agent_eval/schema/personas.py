@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent_eval.schema.evalset import UserBehavior, UserPersona
+from agent_eval.schema.evalset import ConversationScenario, UserBehavior, UserPersona
 
 _KEEPS_TO_PLAN = [
     "Asks again for what the agent has already done, or gives details for it.",
@@ -210,3 +210,9 @@ PERSONAS: Mapping[str, UserPersona] = {
     )
 }
 """By id."""
+
+
+def persona_of(scenario: ConversationScenario) -> UserPersona | None:
+    """The persona of a scenario, a pre-built one by its id."""
+    persona = scenario.user_persona
+    return PERSONAS[persona] if isinstance(persona, str) else persona

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
+from agent_eval.schema.evalset import ConversationScenario
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
 
 SCHEMA_VERSION = 1
@@ -18,6 +19,7 @@ SCHEMA_VERSION = 1
 RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
 RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
 RareTexts = Annotated[list[str], Field(exclude_if=operator.not_)]
+RareText = Annotated[str | None, Field(exclude_if=lambda text: text is None)]
 """What few cases have; written where there is something to say."""
 
 
@@ -64,6 +66,45 @@ class JudgeUsage(Value):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )
+
+
+class StoppedBy(StrEnum):
+    """What ended a conversation with a simulated user."""
+
+    STOP_SIGNAL = "stop_signal"
+    """The user said that it was over."""
+    TURN_LIMIT = "turn_limit"
+    """`max_allowed_invocations`, before the user said so."""
+    END_OF_SCRIPT = "end_of_script"
+    """A scripted user has said all of its turns."""
+    NO_TURN_FITS = "no_turn_fits"
+    """A scripted user has turns left, and none that fits the agent's last answer."""
+    TIME_LIMIT = "time_limit"
+    """`--timeout`: the run crashed."""
+    ERROR = "error"
+    """The run crashed, by the agent or by the simulated user."""
+
+
+class SimulatorUsage(Value):
+    """What a simulated user cost, apart from the agent."""
+
+    model: str = ""
+    requests: int = 0
+    """Sent to the model."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: SimulatorUsage) -> SimulatorUsage:
+        return SimulatorUsage(
+            model=self.model or other.model,
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+RareEnd = Annotated[StoppedBy | None, Field(exclude_if=lambda end: end is None)]
+"""What only runs with a simulated user have."""
 
 
 class InvocationScore(Value):
@@ -150,10 +191,22 @@ class RunRecord(Value):
     failed_attempts: list[FailedAttempt] = []
     """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
+    context: list[Invocation] = []
+    """Turns before those that count: the events that the session began with, and `context_turns`."""
     invocations: list[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
+    stopped_by: StoppedBy | None = None
+    """What ended the conversation; None unless a user was simulated."""
+    simulator: SimulatorUsage | None = None
+    """What the simulated user cost, failed attempts included; None where no model plays it."""
     expected: list[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
+    rubrics: list[Rubric] | None = None
+    """Those that the case has for all its turns."""
+    final_session_state: dict[str, Any] | None = None
+    """The state that the case expects at the end, if it does."""
+    conversation_scenario: ConversationScenario | None = None
+    """What the simulated user was to do."""
     metrics: list[MetricResult] = []
 
     def metric(self, name: str) -> MetricResult | None:
@@ -188,6 +241,7 @@ class RunSummary:
     """Thresholded metrics; those of the informational ones are in the case's `per_run`."""
     retries: RareCount = 0
     """How often the run crashed and was tried again."""
+    stopped_by: RareEnd = None
 
 
 class Cause(Value):
@@ -316,8 +370,10 @@ class Provenance(Value):
     git_commit: str | None
     git_dirty: bool | None
     packages: dict[str, str]
-    rerun_of: Annotated[str | None, Field(exclude_if=lambda result_id: result_id is None)] = None
-    """The earlier result that the runs are from which were not made again."""
+    graded_from: RareText = None
+    """The id of the result whose runs were scored again. Seed and commit are those of the runs."""
+    rerun_of: RareText = None
+    """The id of the result that the runs are from which were not made again."""
 
 
 class TokenPrices(Value):
@@ -341,6 +397,13 @@ class JudgeTotals(JudgeUsage):
     """In the currency of the prices that the project gives; None where it gives none."""
 
 
+class SimulatorTotals(SimulatorUsage):
+    """What simulated users cost in a whole result."""
+
+    cost: RareRate = None
+    """As of judges."""
+
+
 class Totals(Value):
     """Counts over the cases of one result."""
 
@@ -354,7 +417,10 @@ class Totals(Value):
     saved_runs: int = 0
     duration_seconds: float
     tokens: dict[str, int]
+    """Of the agent."""
     judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
+    simulator: Annotated[SimulatorTotals | None, Field(exclude_if=lambda usage: usage is None)] = None
+    """What simulated users cost; only where there were some."""
 
 
 class EvalResult(Value):

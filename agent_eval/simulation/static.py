@@ -10,11 +10,13 @@ from agent_eval.schema.trace import Content, Invocation
 class StaticPlayer:
     """Replays the user turns of a conversation."""
 
+    stopped_by = None
+    usage = None
+
     def __init__(self, conversation: Sequence[Invocation]) -> None:
-        self._conversation = conversation
+        self._turns = iter(conversation)
 
     async def next_message(self, history: list[Invocation]) -> Content | None:
         """The next turn of the case, None after the last."""
-        if len(history) >= len(self._conversation):
-            return None
-        return self._conversation[len(history)].user_content
+        turn = next(self._turns, None)
+        return turn.user_content if turn else None

@@ -101,7 +101,7 @@ def _case_result(run: RunRecord, status: EvalStatus, config: ConfigRef) -> dict[
         ],
         "eval_metric_result_per_invocation": _rows(run, turns, config) if scored else [],
         "session_id": run.session.session_id if run.session else "",
-        "session_details": _session(run, turns),
+        "session_details": _session(run, [*map(_adk_invocation, run.context), *turns]),
         "user_id": run.session.user_id if run.session else None,
     }
 

@@ -399,3 +399,15 @@ def test_crashes_of_all_first_runs_stop_the_evaluation(here: Project) -> None:
     assert done.code == 3
     assert "ConnectError" in done.stdout
     assert len(here.records()) < 20
+
+
+def test_server_that_forgets_the_events_of_a_session_is_not_talked_to(here: Project) -> None:
+    events = [{"author": "user", "content": {"parts": [{"text": "hello"}]}}]
+    given = {"app_name": "bot", "user_id": "u", "events": events}
+    with fake(saying("hi")) as server:
+        (record,) = run(here, case("a", "hi", session_input=given), url=server.url)
+
+    kind, message = error(record)
+    assert kind == "ServerError"
+    assert "the server did not take the events of `session_input`" in message
+    assert record.invocations == []

@@ -42,6 +42,8 @@ class Case:
     judged: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     """Results of judged metrics, as they are recorded."""
     is_scenario: bool = False
+    stopped_by: str | None = None
+    """What ends the conversation with a simulated user."""
     ends_after: int | None = None
     """Turns that are played, where the conversation ends early."""
 

@@ -31,6 +31,7 @@ from agent_eval.schema.result import (
     MetricResult,
     Provenance,
     RunRecord,
+    StoppedBy,
 )
 from agent_eval.schema.trace import Content
 from agent_eval.simulation.static import StaticPlayer
@@ -85,9 +86,14 @@ async def _played(failure: Failure) -> tuple[EvalResult, list[RunRecord]]:
             record = await _run(failure, eval_case, config, script, run_index, scorer)
             judged = failure.cases[eval_case.eval_id].judged.items()
             given = [] if record.error else [_metric(name, fields, run_index) for name, fields in judged]
-            record = record.model_copy(update={"metrics": [*given, *record.metrics]})
+            end = failure.cases[eval_case.eval_id].stopped_by
+            more = {"metrics": [*given, *record.metrics], "stopped_by": end and StoppedBy(end)}
+            record = record.model_copy(update=more)
             records.append(RunRecord.model_validate_json(record.model_dump_json(exclude_defaults=True)))
-    return explained(_result(failure, config, records), records), records
+    criteria = {name: config.criterion(name) for name in config.criteria}
+    criteria |= {one.name: one.eval_metric.criterion for one in metrics if one.eval_metric.criterion}
+    dumped = {name: criterion.model_dump(mode="json") for name, criterion in criteria.items()}
+    return explained(_result(failure, config, dumped, records), records), records
 
 
 def _is_given(failure: Failure, name: str) -> bool:
@@ -204,7 +210,9 @@ def _turn(turn: Turn) -> dict[str, Any]:
     return found
 
 
-def _result(failure: Failure, config: EvalConfig, records: list[RunRecord]) -> EvalResult:
+def _result(
+    failure: Failure, config: EvalConfig, criteria: dict[str, Any], records: list[RunRecord]
+) -> EvalResult:
     cases = [
         case_result(
             "set",
@@ -223,11 +231,11 @@ def _result(failure: Failure, config: EvalConfig, records: list[RunRecord]) -> E
         config=ConfigRef(
             path="config.json",
             sha256="",
-            criteria={name: config.criterion(name).model_dump(mode="json") for name in config.criteria},
+            criteria=criteria,
             custom_metrics={n: c.code_config.name for n, c in (config.custom_metrics or {}).items()},
         ),
         provenance=Provenance(command="", seed=0, git_commit=None, git_dirty=None, packages={}),
-        totals=totals(cases, 0.0, 0, 0),
+        totals=totals(cases, [outcome_of(record) for record in records], 0.0),
         cases=cases,
     )
 

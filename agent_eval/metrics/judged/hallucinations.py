@@ -56,7 +56,7 @@ class Hallucinations(JudgedEvaluator):
         turn = run.invocations[number]
         known = [
             *evidence.background([turn]),
-            *evidence.conversation(run.invocations[:number]),
+            *evidence.conversation([*run.context, *run.invocations[:number]]),
             evidence.message("The user says", turn.user_content),
         ]
         criterion = self._criterion

@@ -157,12 +157,11 @@ class TurnRubricsEvaluator(RubricsEvaluator):
 
     def turns(self, run: RunContext) -> list[Turn]:
         """One question for each turn, about its rubrics."""
-        turns = run.invocations
         return [
             Turn(
                 (
                     self.question(
-                        self.exhibits(turn, turns[:number]),
+                        self.exhibits(turn, [*run.context, *run.invocations[:number]]),
                         self.properties(
                             [
                                 *(run.case.rubrics or ()),
@@ -247,6 +246,7 @@ class ConversationEvaluator(PropertiesEvaluator):
         exhibits = [
             *evidence.background(run.invocations),
             *self.wishes(run),
+            *evidence.history(run.context),
             *evidence.conversation(run.invocations),
         ]
         asked = self.question(exhibits, self.conversation_properties(run))

@@ -15,7 +15,7 @@ from agent_eval.metrics.judged.base import JudgedEvaluator, Question, Row, Turn
 from agent_eval.metrics.judged.verdicts import verdict_row
 from agent_eval.schema.config import UserSimulatorCriterion
 from agent_eval.schema.evalset import ConversationScenario, UserBehavior, UserPersona
-from agent_eval.schema.personas import PERSONAS
+from agent_eval.schema.personas import persona_of
 from agent_eval.schema.trace import Content, Part
 
 INSTRUCTIONS = """\
@@ -112,7 +112,7 @@ class UserSimulatorQuality(JudgedEvaluator):
 
 def _talk(run: RunContext, number: int) -> list[Exhibit]:
     """The messages before one, with what is attached to them."""
-    return [
+    talk = [
         exhibit
         for index, turn in enumerate(run.invocations[:number], 1)
         for exhibit in (
@@ -120,12 +120,7 @@ def _talk(run: RunContext, number: int) -> list[Exhibit]:
             evidence.message(f"Turn {index}: the agent says", turn.final_response),
         )
     ]
-
-
-def persona_of(scenario: ConversationScenario) -> UserPersona | None:
-    """The persona of a scenario, pre-built ones by their id."""
-    persona = scenario.user_persona
-    return PERSONAS[persona] if isinstance(persona, str) else persona
+    return [*evidence.history(run.context), *talk]
 
 
 def _faults(persona: UserPersona | None, stop_signal: str) -> str:

@@ -27,7 +27,10 @@ class TurnEvaluator(JudgedEvaluator):
         """One question for each turn where there is something to judge."""
         turns = run.invocations
         pairs = paired_turns(turns, run.case.conversation) if self.compares else expected_if_any(run)
-        return [self.turn(turn, turns[:number], expected) for number, (turn, expected) in enumerate(pairs)]
+        return [
+            self.turn(turn, [*run.context, *turns[:number]], expected)
+            for number, (turn, expected) in enumerate(pairs)
+        ]
 
     @abstractmethod
     def turn(self, turn: Invocation, earlier: Sequence[Invocation], expected: Invocation | None) -> Turn:

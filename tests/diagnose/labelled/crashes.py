@@ -156,6 +156,10 @@ FAILURES = (
     crash("refused", "AE411", error("ConnectError", "All connection attempts failed")),
     crash("overloaded", "AE411", error("ServerError", "503 UNAVAILABLE. The model is overloaded.")),
     crash("no such host", "AE411", error("ConnectError", "[Errno -2] Name or service not known")),
+    # the simulated user
+    crash("player without a key", "AE414", error("SimulatedUserError", "gemini: GEMINI_API_KEY is not set")),
+    crash("player without a model", "AE414", error("SimulatedUserError", "openai/x: 404 model not found")),
+    crash("player says nothing", "AE414", error("SimulatedUserError", "gemini: a response without text")),
     # tools that raise
     crash("tool divides by zero", "AE412", call("rate", {}, raises="ZeroDivisionError('division by zero')")),
     crash("tool without a file", "AE412", call("read_file", {"p": "x"}, raises="FileNotFoundError('x.csv')")),
@@ -164,4 +168,15 @@ FAILURES = (
     crash("index", "AE413", code("parts = [][3]")),
     crash("assertion", "AE413", code("assert session.user_id == 'u2', 'wrong user'")),
     crash("socket", "AE413", error("RuntimeError", "socket reset")),
+    # the simulated user, whose troubles are not the agent's
+    crash(
+        "user without quota",
+        "AE414",
+        error("SimulatedUserError", "the simulated user gave no message: m: 429 RESOURCE_EXHAUSTED"),
+    ),
+    crash(
+        "user without a model",
+        "AE414",
+        error("SimulatedUserError", "the simulated user gave no message: m: 404 models/m is not found"),
+    ),
 )

@@ -182,6 +182,16 @@ FAILURES = (
         ),
         criteria={SAFE: 0.8},
     ),
+    *(
+        failure(
+            f"broken off by {end}",
+            "AE307",
+            metric,
+            case(turn("Hi", say("Hello.")), is_scenario=True, stopped_by=end, judged={metric: said_no(None)}),
+            criteria={metric: 0.8},
+        )
+        for metric, end in ((GOAL, "turn_limit"), (GOAL, "no_turn_fits"), (SAFE, "turn_limit"))
+    ),
     # judges that could not answer
     judged(
         "no quota left",

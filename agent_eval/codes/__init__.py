@@ -1,0 +1,1 @@
+"""Every code that causes and findings have, and what it means."""

@@ -1,0 +1,1 @@
+"""Eval sets and configs checked without running anything: findings with codes, places and fixes."""
