@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_eval.cli.completion import complete_results
 from agent_eval.cli.options import (
     CodeQualityFile,
     DebugFlag,
@@ -35,7 +36,10 @@ The exit code is 0 for every result that can be read, whatever it says."""
 def report(
     result: Annotated[
         str,
-        typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
+        typer.Argument(
+            help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK.",
+            autocompletion=complete_results,
+        ),
     ],
     html: HtmlFile = None,
     junit_xml: JunitFile = None,
