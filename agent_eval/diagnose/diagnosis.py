@@ -115,6 +115,8 @@ class Diagnosis:
     def _count_rubrics(self, record: RunRecord) -> None:
         for metric in record.metrics:
             rows = [row.rubric_scores for row in metric.per_invocation if row.rubric_scores]
+            if not rows and not metric.rubric_scores:
+                continue
             worst: dict[str, float] = {}
             for score in (score for scores in rows or [metric.rubric_scores or []] for score in scores):
                 if score.score is not None:
