@@ -122,7 +122,7 @@ def wrong_arguments(evidence: Evidence) -> Iterator[Clue]:
         others = [(wanted, changes) for wanted, changes in changed if not _all_types(changes)]
         if not others:
             continue
-        told = [_told(wanted, changes) for wanted, changes in others]
+        told = list(dict.fromkeys(_told(wanted, changes) for wanted, changes in others))
         yield Clue(listed(told, 2), _mend(others), _level(diff, len(others)), diff.turn.number)
 
 
