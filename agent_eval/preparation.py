@@ -382,6 +382,7 @@ def _reference_problems(
 ) -> Iterator[Problem]:
     """The metrics that compare with expected turns, which scenarios do not have."""
     scenarios = [case.eval_id for case in cases if case.conversation_scenario]
+    comparing = [metric.name for metric in metrics if metric.needs_reference]
     if not scenarios:
         return
     more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
@@ -390,15 +391,14 @@ def _reference_problems(
         for metric in BUILT_IN
         if metric.info.requires_threshold and not metric.needs_reference
     )
-    for metric in metrics:
-        if metric.needs_reference:
-            yield Problem(
-                f"`{metric.name}` compares with expected turns, "
-                f"and case `{scenarios[0]}`{more} is a scenario, which has none",
-                str(config.path) if config.path else "the default config, as no config was found",
-                f"criteria.{metric.name}",
-                hint=f"those that fit are {fitting}, and metrics of your own",
-            )
+    for name in comparing:
+        yield Problem(
+            f"`{name}` compares with expected turns, "
+            f"and case `{scenarios[0]}`{more} is a scenario, which has none",
+            str(config.path) if config.path else "the default config, as no config was found",
+            f"criteria.{name}",
+            hint=f"those that fit are {fitting}, and metrics of your own" if name == comparing[-1] else None,
+        )
 
 
 def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:

@@ -29,6 +29,7 @@ _MODELS = (
     trace.IntermediateData,
     trace.InvocationEvents,
     trace.InvocationEvent,
+    trace.Event,
     trace.Content,
     trace.Part,
     trace.FunctionCall,

@@ -29,10 +29,6 @@ class UserBehavior(Value):
         """The instructions as a list; templates written for ADK call it."""
         return "\n".join(f"  * {one}" for one in self.behavior_instructions)
 
-    def get_violation_rubrics_str(self) -> str:
-        """The rubrics as a list, likewise."""
-        return "\n".join(f"  * {one}" for one in self.violation_rubrics)
-
 
 class UserPersona(Value):
     """Who a simulated user is."""

@@ -68,6 +68,7 @@ CONVERSATION_METRICS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gemini-2.5-flash", "openai/local"])
 def test_every_metric_of_a_conversation_is_judged(
     capital: Project, model_server: ModelServer, model: str
@@ -170,6 +171,7 @@ def test_second_run_asks_nothing(capital: Project, model_server: ModelServer) ->
     assert len(model_server.requests) == 2
 
 
+@pytest.mark.slow
 def test_cache_tells_what_it_holds_and_is_emptied(capital: Project, model_server: ModelServer) -> None:
     model_server.always = any_answer
     assert capital.agent_eval("cache", "stats", "--json").document["entries"] == 0
@@ -210,6 +212,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "told"), UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_what_a_judge_fails_at_is_not_evaluated(
     capital: Project, model_server: ModelServer, answer: Any, told: str
@@ -226,6 +229,7 @@ def test_what_a_judge_fails_at_is_not_evaluated(
     assert KEY not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_quota_that_is_there_again_after_a_while_harms_nothing(
     capital: Project, model_server: ModelServer
 ) -> None:
@@ -279,6 +283,7 @@ C08 = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reply", "code"), C08.items())
 def test_c08_verdicts_in_the_shapes_models_really_send(
     capital: Project, model_server: ModelServer, reply: str, code: int
@@ -426,6 +431,7 @@ def test_judge_is_measured_against_people(capital: Project, model_server: ModelS
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_labels_of_recorded_runs(capital: Project, model_server: ModelServer) -> None:
     model_server.always = any_answer
     result = capital.agent_eval("run", "bot", "set.json", "--json").document["results"][0]["files"]["summary"]
@@ -468,6 +474,7 @@ LABEL_ERRORS: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "told"), LABEL_ERRORS.values(), ids=LABEL_ERRORS.keys())
 def test_labels_that_do_not_fit_are_told(capital: Project, labels: Any, told: str) -> None:
     capital.write("labels.json", labels)

@@ -17,7 +17,7 @@ from tests.cli_support import Outcome, Project, case, eval_set
 from tests.model_server import KEY, Asked, ModelServer, failing, said
 from tests.simulation.support import MODEL
 
-pytestmark = pytest.mark.usefixtures("own_imports")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_imports")]
 
 DESK = {"starting_prompt": "A desk?", "conversation_plan": "Get a desk by the window."}
 CHAIR = {"starting_prompt": "A chair?", "conversation_plan": "Get a chair.", "user_persona": "NOVICE"}

@@ -351,6 +351,7 @@ def test_default_criteria_do_not_fit_a_scenario(desk: Project) -> None:
 
     assert "the default config, as no config was found: criteria.tool_trajectory_avg_score" in told
     assert "case `a` (and 1 more) is a scenario" in told
+    assert told.count("those that fit are") == 1
 
 
 PLACEHOLDERS = "{{ stop_signal }}{{ conversation_plan }}{{ conversation_history }}"

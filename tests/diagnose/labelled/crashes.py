@@ -168,4 +168,15 @@ FAILURES = (
     crash("index", "AE413", code("parts = [][3]")),
     crash("assertion", "AE413", code("assert session.user_id == 'u2', 'wrong user'")),
     crash("socket", "AE413", error("RuntimeError", "socket reset")),
+    # the simulated user, whose troubles are not the agent's
+    crash(
+        "user without quota",
+        "AE414",
+        error("SimulatedUserError", "the simulated user gave no message: m: 429 RESOURCE_EXHAUSTED"),
+    ),
+    crash(
+        "user without a model",
+        "AE414",
+        error("SimulatedUserError", "the simulated user gave no message: m: 404 models/m is not found"),
+    ),
 )
