@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from agent_eval import clock, serde
+from agent_eval import clock
 from agent_eval.agents.base import Agent
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.decision import has_failed_for_good
@@ -23,7 +21,7 @@ from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.plan import RunSpec, plan_runs
-from agent_eval.preparation import Evaluation, Options, PlannedSet
+from agent_eval.preparation import Evaluation, Options, PlannedSet, case_sha256, config_ref
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
@@ -45,6 +43,7 @@ class _OpenSet:
     """An eval set under way."""
 
     planned: PlannedSet
+    config: ConfigRef
     journal: Journal
     started: float
     outcomes: dict[str, list[RunOutcome]]
@@ -79,7 +78,7 @@ class _OpenSet:
         return verdict.case_result(
             self.planned.loaded.eval_set.eval_set_id,
             case.eval_id,
-            hashlib.sha256(serde.model_to_json(case)).hexdigest(),
+            case_sha256(case),
             self.planned.config.config,
             self.outcomes[case.eval_id],
             saved=self.saved[case.eval_id],
@@ -140,6 +139,7 @@ async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished
 
         def played(spec: RunSpec) -> Awaitable[Played]:
             players = opened[spec.set_index].planned.players
+            progress.started(spec)
             return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
 
         def scored(run: Played) -> Awaitable[RunRecord]:
@@ -207,29 +207,15 @@ def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
 
 def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitStack) -> _OpenSet:
     stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
+    config = config_ref(planned.config, planned.metrics)
     return _OpenSet(
         planned=planned,
+        config=config,
         journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
-        diagnosis=Diagnosis(_criteria(planned), _custom_metrics(planned), agent.name),
+        diagnosis=Diagnosis(config.criteria, config.custom_metrics, agent.name),
     )
-
-
-def _criteria(planned: PlannedSet) -> dict[str, dict[str, Any]]:
-    """The criteria as they are kept."""
-    return {
-        metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
-        for metric in planned.metrics
-        if metric.eval_metric.criterion
-    }
-
-
-def _custom_metrics(planned: PlannedSet) -> dict[str, str]:
-    """The dotted path of each metric of the user's own."""
-    return {
-        metric.name: path for metric in planned.metrics if (path := metric.eval_metric.custom_function_path)
-    }
 
 
 def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Stop | None) -> Finished:
@@ -237,7 +223,6 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
     planned, journal = one.planned, one.journal.path
     result_id = journal.name.removesuffix(SUFFIX)
     eval_set = planned.loaded.eval_set
-    config = planned.config.config
     settled = {} if stop else one.settled  # a stop may say more about a case
     cases = [settled.get(case.case.eval_id) or one.result_of(case.case, stop) for case in planned.cases]
     outcomes = [outcome for runs in one.outcomes.values() for outcome in runs]
@@ -248,13 +233,7 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
         agent=_agent_ref(planned, evaluation.agents),
-        config=ConfigRef(
-            path=str(planned.config.path) if planned.config.path else None,
-            sha256=planned.config.sha256,
-            criteria=_criteria(planned),
-            custom_metrics=_custom_metrics(planned),
-            multi_run_config=config.multi_run_config.model_dump(mode="json"),
-        ),
+        config=one.config,
         provenance=origin,
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
@@ -264,16 +243,6 @@ def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Sto
     summary = journal.with_name(f"{result_id}.json")
     write_summary(result, summary)
     return Finished(result, summary, journal)
-
-
-def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
-    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
-    match criterion:
-        case {
-            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
-        }:
-            headers.update(dict.fromkeys(headers, "***"))
-    return criterion
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
@@ -25,7 +28,7 @@ from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
-from agent_eval.schema.result import TokenPrices
+from agent_eval.schema.result import ConfigRef, TokenPrices
 from agent_eval.schema.trace import get_all_tool_calls
 from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
 
@@ -200,12 +203,21 @@ def metrics_of(
     Raises:
         InputError: some are not known, cannot be imported, or have options that do not fit.
     """
-    beside = [read.config.path.resolve().parent] if read.config.path else []
-    places = [*beside, read.loaded.path.resolve().parent, project.root.resolve(), *folders]
+    places = [read.loaded.path.resolve().parent, project.root.resolve(), *folders]
+    return config_metrics(read.config, judges, places)
+
+
+def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]) -> list[ConfiguredMetric]:
+    """The metrics of a config; their code is looked for beside it and in `folders`.
+
+    Raises:
+        InputError: some are not known, cannot be imported, or have options that do not fit.
+    """
+    beside = [config.path.resolve().parent] if config.path else []
     return configured_metrics(
-        read.config.config,
-        code_folders=tuple(dict.fromkeys(places)),
-        file=str(read.config.path) if read.config.path else None,
+        config.config,
+        code_folders=tuple(dict.fromkeys([*beside, *folders])),
+        file=str(config.path) if config.path else None,
         judges=judges,
     )
 
@@ -262,7 +274,7 @@ def _plan_set(
     read = read_set(selector, options.config)
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
-        config = _with_num_runs(config, options.num_runs)
+        config = with_num_runs(config, options.num_runs)
     named = public_address(options.url) if options.url else options.agent
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
@@ -281,20 +293,20 @@ def _plan_set(
         config=config,
         config_why=read.config_why,
         metrics=tuple(metrics),
-        scorer=_scorer(metrics, options, config),
+        scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
     )
 
 
-def _scorer(metrics: Sequence[ConfiguredMetric], options: Options, config: LoadedConfig) -> Scorer:
+def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, config: LoadedConfig) -> Scorer:
     """The evaluators, built.
 
     Raises:
         InputError: one of them cannot be.
     """
     try:
-        return Scorer(metrics, options.metric_timeout)
+        return Scorer(metrics, timeout)
     except InputError as error:
         file = str(config.path) if config.path else None
         raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
@@ -316,7 +328,40 @@ def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) ->
         ) from None
 
 
-def _with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+def case_sha256(case: EvalCase) -> str:
+    """The digest by which an edited case is noticed."""
+    return hashlib.sha256(serde.model_to_json(case)).hexdigest()
+
+
+def config_ref(config: LoadedConfig, metrics: Sequence[ConfiguredMetric]) -> ConfigRef:
+    """A config as results have it: every criterion with all its keys, and nothing secret."""
+    return ConfigRef(
+        path=str(config.path) if config.path else None,
+        sha256=config.sha256,
+        criteria={
+            metric.name: _without_headers(metric.eval_metric.criterion.model_dump(mode="json"))
+            for metric in metrics
+            if metric.eval_metric.criterion
+        },
+        custom_metrics={
+            metric.name: path for metric in metrics if (path := metric.eval_metric.custom_function_path)
+        },
+        multi_run_config=config.config.multi_run_config.model_dump(mode="json"),
+    )
+
+
+def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
+    """A criterion without what is sent along to the judge's endpoint, which may be secret."""
+    match criterion:
+        case {
+            "judge_model_options": {"judge_model_config": {"http_options": {"headers": dict() as headers}}}
+        }:
+            headers.update(dict.fromkeys(headers, "***"))
+    return criterion
+
+
+def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+    """A config whose cases run so often."""
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
     return dataclasses.replace(config, config=changed)
@@ -329,30 +374,8 @@ def _check(
     config: LoadedConfig,
 ) -> None:
     """What only the config and the cases together can tell."""
-    file = str(config.path) if config.path else None
-    problems = []
-    if not any(metric.gates for metric in metrics):
-        problems.append(
-            Problem(
-                "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
-            )
-        )
-    names = config.config.multi_run_config.cross_run_scoring_by_metric
-    problems += [
-        Problem(
-            f"`{name}` is not among the criteria",
-            file,
-            f"multi_run_config.cross_run_scoring_by_metric.{name}",
-            hint=did_you_mean(name, config.config.criteria) or "only a metric with a threshold has a rule",
-        )
-        for name in names
-        if name not in config.config.criteria
-    ]
-    problems += _reference_problems(metrics, cases, config)
+    problems = [*criteria_problems(metrics, config), *_reference_problems(metrics, cases, config)]
     problems += _pattern_problems(cases, str(loaded.path))
-    problems += [
-        Problem(told, file, f"criteria.{metric.name}") for metric in metrics for told in metric.problems
-    ]
     problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for metric in metrics
@@ -361,6 +384,27 @@ def _check(
     ]
     if problems:
         raise InputError(*problems)
+
+
+def criteria_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -> Iterator[Problem]:
+    """What is wrong with a config, whatever the cases."""
+    file = str(config.path) if config.path else None
+    if not any(metric.gates for metric in metrics):
+        yield Problem(
+            "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
+        )
+    for name in config.config.multi_run_config.cross_run_scoring_by_metric:
+        if name not in config.config.criteria:
+            yield Problem(
+                f"`{name}` is not among the criteria",
+                file,
+                f"multi_run_config.cross_run_scoring_by_metric.{name}",
+                hint=did_you_mean(name, config.config.criteria)
+                or "only a metric with a threshold has a rule",
+            )
+    for metric in metrics:
+        for told in metric.problems:
+            yield Problem(told, file, f"criteria.{metric.name}")
 
 
 def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:

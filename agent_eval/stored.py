@@ -1,4 +1,4 @@
-"""Results on disk -> values, whoever wrote them: a summary, a journal, a result file of ADK."""
+"""Results on disk -> values, whoever wrote them: a summary, a journal, a result of ADK, traces."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _records(journal: Path) -> Iterator[RunRecord]:
 
 
 def read_stored(path: Path) -> Stored:
-    """Reads a summary, a journal or a result file of ADK.
+    """Reads a summary, a journal, a result file of ADK, or traces of `agents-cli eval generate`.
 
     Raises:
         InputError: it is none of them, or cannot be read.
@@ -59,6 +59,8 @@ def read_stored(path: Path) -> Stored:
     document = parsed(content, str(path))
     if _is_adk_result(document):
         return _of_adk_result(content, path)
+    if _has_cases_of_its_own(document):
+        return _of_traces(document, path)
     result = result_of(document, str(path))
     if not result.cases:
         raise InputError(Problem("has no cases", str(path), "cases"))
@@ -70,6 +72,23 @@ def _is_adk_result(document: Any) -> bool:
     """Whether a document has ADK's form, or is a text that may hold one."""
     keys = ("eval_case_results", "evalCaseResults")
     return isinstance(document, str) or (isinstance(document, dict) and any(key in document for key in keys))
+
+
+def _has_cases_of_its_own(document: Any) -> bool:
+    """Whether a document may be one of traces; an eval set is another that has cases."""
+    return isinstance(document, dict) and any(key in document for key in ("eval_cases", "evalCases"))
+
+
+def _of_traces(document: Any, path: Path) -> Stored:
+    from agent_eval.recompute import result_of_adk
+    from agent_eval.traces import is_traces, read_traces
+
+    if not is_traces(document):
+        hint = "an eval set holds no runs; name a result, or traces of `agents-cli eval generate`"
+        raise InputError(Problem("is not a result of agent-eval, but an eval set", str(path), hint=hint))
+    found = read_traces(document, str(path), path.name.removesuffix(".json"))
+    records = tuple(record for case in found.cases for record in case.runs)
+    return Stored(result_of_adk(found, path.name), path, kept=records)
 
 
 def _of_journal(journal: Path, stem: str) -> Stored:

@@ -1,6 +1,7 @@
 """How fast stored invocations are scored: cases per second, against ADK's evaluators on the same data.
 
 Each side scores in a process of its own and times only the scoring: the invocations are read before.
+`agent-eval grade` is timed as a whole process, from a journal to a new journal and summary.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from statistics import median
 from timeit import default_timer
 from typing import Any
 
-from measure import adk_python, arguments, print_table, print_target
+from measure import Command, Samples, adk_python, arguments, interleaved, print_table, print_target, script
 
 METRICS = ("tool_trajectory_avg_score", "response_match_score")
 ROOTS = ("order", "ship", "refund", "cancel", "deliver", "track", "return", "book", "plan", "warm", "travel")
@@ -129,6 +130,47 @@ def compare(pythons: dict[str, str], file: Path, rounds: int) -> dict[str, list[
     return found
 
 
+def stored_result(made: list[tuple[Document, Document]], folder: Path) -> Path:
+    """The pairs as a result: each is the one run of a case."""
+    from agent_eval.recompute import result_of_records
+    from agent_eval.schema.result import RunRecord
+    from agent_eval.store.journal import SUFFIX, Journal
+    from agent_eval.store.summary import write_summary
+
+    records = [
+        RunRecord.model_validate(
+            {
+                "eval_set_id": "pairs",
+                "eval_id": f"case_{number}",
+                "run_index": 0,
+                "seed": 0,
+                "started": "2026-01-31T09:30:00.000Z",
+                "seconds": 1.0,
+                "invocations": [actual],
+                "expected": [{key: wanted[key] for key in ("final_response", "intermediate_data")}],
+            }
+        )
+        for number, (actual, wanted) in enumerate(made)
+    ]
+    with Journal(folder / f"stored{SUFFIX}") as journal:
+        for record in records:
+            journal.append(record)
+    result = result_of_records(records, "stored")
+    assert result is not None
+    path = folder / "stored.json"
+    write_summary(result.model_copy(update={"stopped": None}), path)
+    return path
+
+
+def graded(count: int, folder: Path, rounds: int) -> Samples:
+    """What `agent-eval grade` of so many stored runs takes."""
+    result = stored_result(pairs(count), folder)
+    config = folder / "config.json"
+    config.write_text(json.dumps({"criteria": dict.fromkeys(METRICS, 0.0)}))
+    argv = [script(sys.executable, "agent-eval"), "grade", str(result), "--config", str(config), "--quiet"]
+    return interleaved([Command("grade", argv, folder)], rounds)["grade"]
+
+
 def seconds(rounds: list[Document], *metrics: str) -> float:
     """The median round's seconds in these metrics."""
     return float(median(sum(found[metric]["seconds"] for metric in metrics) for found in rounds))
@@ -160,15 +202,22 @@ def main() -> None:
         file = Path(name) / "pairs.json"
         file.write_text(json.dumps(pairs(options.pairs)))
         found = compare(pythons, file, options.rounds)
+        whole = graded(options.pairs, Path(name), options.rounds)
     rows = [
         [", ".join(metrics), *(f"{options.pairs / seconds(found[side], *metrics):.0f}" for side in pythons)]
         for metrics in ((METRICS[0],), (METRICS[1],), METRICS)
     ]
+    rows.append(["agent-eval grade, the whole process", f"{options.pairs / whole.median:.0f}"])
+    if adk:
+        rows[-1].append("-")
     print_table(["cases a second", *pythons], rows)
+    print(f"grade of {options.pairs} runs: {whole.median:.2f} s, peak {whole.memory:.0f} MB\n")
     if adk:
         print(f"{compared(found['agent-eval'][0], found['adk'][0])} scores compared, all equal\n")
         ratio = seconds(found["adk"], *METRICS) / seconds(found["agent-eval"], *METRICS)
         print_target("both metrics, agent-eval / ADK", ratio, 20.0, "x", at_least=True)
+        ratio = seconds(found["adk"], *METRICS) / whole.median
+        print_target("the whole of grade / ADK's evaluators alone", ratio, 1.0, "x", at_least=True)
 
 
 if __name__ == "__main__":

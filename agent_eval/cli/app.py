@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from agent_eval.cli import cache, compare, explain, judge, lint, metrics, report, run, scenario
+from agent_eval.cli import (
+    baseline,
+    cache,
+    compare,
+    explain,
+    grade,
+    judge,
+    lint,
+    metrics,
+    report,
+    run,
+    scenario,
+)
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -36,6 +48,7 @@ eval_app = typer.Typer(help="The same commands under the name agents-cli gives t
 for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
+    commands.command("grade", epilog=grade.EPILOG, context_settings=SETTINGS)(grade.grade)
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
     commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
@@ -48,12 +61,16 @@ cache_app = typer.Typer(
 )
 cache_app.command("stats", context_settings=SETTINGS)(cache.stats)
 cache_app.command("clear", context_settings=SETTINGS)(cache.clear)
+baseline_app = typer.Typer(help="The results that a project compares with.", no_args_is_help=True)
+baseline_app.command("set", epilog=baseline.SET_EPILOG, context_settings=SETTINGS)(baseline.set_)
+baseline_app.command("show", context_settings=SETTINGS)(baseline.show)
 scenario_app = typer.Typer(help="Cases that a simulated user plays.", no_args_is_help=True)
 scenario_app.command("add", epilog=scenario.ADD_EPILOG, context_settings=SETTINGS)(scenario.add)
 scenario_app.command("generate", epilog=scenario.GENERATE_EPILOG, context_settings=SETTINGS)(
     scenario.generate
 )
 for commands in (app, eval_app):
+    commands.add_typer(baseline_app, name="baseline")
     commands.add_typer(judge_app, name="judge")
     commands.add_typer(scenario_app, name="scenario")
     commands.add_typer(cache_app, name="cache")

@@ -2,43 +2,110 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
-from agent_eval.errors import ExitCode
+from agent_eval.compare.gate import Gate
+from agent_eval.errors import ExitCode, InputError, Problem
+
+if TYPE_CHECKING:
+    from agent_eval.compare.comparison import Comparison
 
 EPILOG = """Examples:
 
-agent-eval compare before.json after.json
+agent-eval compare previous latest
+
+agent-eval compare baseline latest --fail-on noise-excluded
+
+agent-eval compare git:main git:HEAD --markdown comparison.md
 
 agent-eval compare before.json after.json --json | jq '.cases[] | select(.change == "regressed")'"""
 
+REFERENCE = (
+    "A result: a summary, a journal, a result file of ADK, a folder of results, `latest`, `previous`, "
+    "`baseline`, or `git:REF` for the latest one made from that commit."
+)
+
 
 def compare(
-    baseline: Annotated[
-        str,
-        typer.Argument(help="The result to compare with: a summary, a journal, or a result file of ADK."),
-    ],
-    candidate: Annotated[str, typer.Argument(help="The result that may be better or worse.")],
+    baseline: Annotated[str, typer.Argument(help=REFERENCE)],
+    candidate: Annotated[
+        str, typer.Argument(help="The result that may be better or worse, named in the same ways.")
+    ] = "latest",
+    fail_on: Annotated[
+        Gate,
+        typer.Option(
+            "--fail_on",
+            metavar="regression|any-drop|noise-excluded",
+            help="Exit 1 on a regression, on anything that is worse, or on regressions beyond noise.",
+        ),
+    ] = Gate.REGRESSION,
     exit_zero: Annotated[
         bool, typer.Option("--exit_zero", help="Only look: exit 0 on a regression.")
     ] = False,
+    evalset: Annotated[
+        list[str] | None,
+        typer.Option("--evalset", help="Of several eval sets only that with this id; may be repeated."),
+    ] = None,
+    results: Annotated[
+        str | None, typer.Option("--results", help="Folder for results, else .agent_eval/results.")
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown; `-` is stdout."),
+    ] = None,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Compare two results: regressions first, and what else differs before any score."""
-    with Output(json=json_output, debug=debug) as out:
+    """Compare two results: what else changed, then regressions, and what of it is noise."""
+    with Output(json=json_output or markdown == "-", debug=debug) as out:
+        if json_output and markdown == "-":
+            raise InputError(Problem("--json and --markdown - both want stdout", hint="name a file"))
         from agent_eval.compare.comparison import compare as compared
+        from agent_eval.references import paired
         from agent_eval.report.comparison import print_comparison
-        from agent_eval.stored import read_stored
 
-        comparison = compared(read_stored(Path(baseline)).result, read_stored(Path(candidate)).result)
-        code = ExitCode.FAILED if comparison.has_regressed and not exit_zero else ExitCode.PASSED
+        found = paired(baseline, candidate, folder=results, eval_sets=evalset or ())
+        for note in found.notes:
+            out.note(f"note: {note}")
+        comparisons = [compared(pair.baseline.result, pair.candidate.result) for pair in found.pairs]
+        failed = any(comparison.fails(fail_on) for comparison in comparisons)
+        code = ExitCode.FAILED if failed and not exit_zero else ExitCode.PASSED
         if json_output:
-            out.json({"exit_code": int(code), **comparison.model_dump(mode="json", by_alias=False)})
-        print_comparison(out.report, comparison)
+            out.json(_document(comparisons, code))
+        if markdown:
+            _write_markdown(comparisons, markdown)
+        for number, comparison in enumerate(comparisons):
+            print_comparison(out.report, comparison, named=len(comparisons) > 1, first=number == 0)
         out.exit(code)
+
+
+def _document(comparisons: list[Comparison], code: ExitCode) -> dict[str, Any]:
+    """All comparisons as one document: what each was of, and the cases of all."""
+    found = [one.model_dump(mode="json", by_alias=False) for one in comparisons]
+    cases = [
+        {"eval_set_id": comparison["eval_set_id"], **case}
+        for comparison in found
+        for case in comparison.pop("cases")
+    ]
+    counts: dict[str, int] = {}
+    for comparison in found:
+        for change, amount in comparison["counts"].items():
+            counts[change] = counts.get(change, 0) + amount
+    return {"exit_code": int(code), "counts": counts, "comparisons": found, "cases": cases}
+
+
+def _write_markdown(comparisons: list[Comparison], file: str) -> None:
+    from agent_eval.report.comparison_markdown import comparison_markdown
+
+    text = comparison_markdown(comparisons)
+    if file == "-":
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+    else:
+        Path(file).write_text(text, encoding="utf-8")

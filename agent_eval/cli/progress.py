@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from agent_eval import clock
+from agent_eval.engine.progress import Progress as Watcher
+from agent_eval.engine.progress import Silent
 from agent_eval.plan import RunSpec
 from agent_eval.report.text import duration
 from agent_eval.schema.result import RunRecord, RunStatus
@@ -107,3 +111,10 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
+
+
+def watched(console: Console, runs: int, *, quiet: bool) -> AbstractContextManager[Watcher]:
+    """Who watches so many runs: nobody where it is to be quiet."""
+    if quiet:
+        return nullcontext(Silent())
+    return Bar(console, runs) if console.is_terminal else Lines(sys.stderr, runs)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import sys
-from contextlib import chdir, nullcontext, redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
@@ -245,6 +245,7 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
 
 
 def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
+    from agent_eval.cli.progress import watched
     from agent_eval.pipeline import evaluate
     from agent_eval.stored import Stored
 
@@ -255,13 +256,17 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
-    _collect_less_garbage()
+    collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
         finished.extend(await evaluate(evaluation, progress))
 
     # what agents print must not mix with the report, and the folder they change to is theirs
-    with _progress(evaluation, view, out) as progress, redirect_stdout(sys.stderr), chdir(Path.cwd()):
+    with (
+        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        redirect_stdout(sys.stderr),
+        chdir(Path.cwd()),
+    ):
         try:
             asyncio.run(main())
         except OSError as error:  # such as a full disk: what had finished before is in the journals
@@ -277,16 +282,6 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
     if any(_was_given_up(one.result) for one in results):
         out.exit(code, abandon_threads=True)
     return code
-
-
-def _collect_less_garbage() -> None:
-    """What is there when the runs begin stays to the end, and so do their outcomes.
-
-    Looking through all of it again and again, half a million objects with google-adk, would hold up
-    every run for up to a tenth of a second each time.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
 
 
 def _was_given_up(result: EvalResult) -> bool:
@@ -319,17 +314,6 @@ def _models(planned: PlannedSet) -> str:
     return (f"; judge {', '.join(judges)}" if judges else "") + (
         f"; user played by {player}" if player else ""
     )
-
-
-def _progress(evaluation: Evaluation, view: View, out: Output) -> Any:
-    from agent_eval.cli.progress import Bar, Lines
-    from agent_eval.engine.progress import Silent
-
-    if view.quiet:
-        return nullcontext(Silent())
-    if out.stderr.is_terminal:
-        return Bar(out.stderr, evaluation.runs)
-    return Lines(sys.stderr, evaluation.runs)
 
 
 def _dry_run(evaluation: Evaluation, out: Output) -> ExitCode:

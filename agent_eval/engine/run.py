@@ -116,9 +116,19 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
         invocations=turns,
         stopped_by=conversation.stopped_by(error),
         simulator=played.simulator,
-        expected=expected_turns(case),
         metrics=list(metrics),
+        **expectations(case),
     )
+
+
+def expectations(case: EvalCase) -> dict[str, Any]:
+    """What a case expects, as a run record has it."""
+    return {
+        "expected": expected_turns(case),
+        "rubrics": case.rubrics,
+        "final_session_state": case.final_session_state or None,
+        "conversation_scenario": case.conversation_scenario,
+    }
 
 
 def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:

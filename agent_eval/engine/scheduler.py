@@ -7,17 +7,18 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from agent_eval.engine.progress import Progress
-from agent_eval.plan import RunSpec
 from agent_eval.schema.result import RunRecord
 
+Due = TypeVar("Due")
+"""A run to make, or to score again."""
 Played = TypeVar("Played")
 
 
 async def run_all(
-    specs: Iterable[RunSpec],
-    play: Callable[[RunSpec], Awaitable[Played]],
+    due: Iterable[Due],
+    play: Callable[[Due], Awaitable[Played]],
     score: Callable[[Played], Awaitable[RunRecord]],
-    keep: Callable[[RunSpec, RunRecord], None],
+    keep: Callable[[Due, RunRecord], None],
     *,
     parallelism: int,
     one_by_one: bool,
@@ -26,7 +27,7 @@ async def run_all(
     """Makes every run, in order, `parallelism` at a time. While one is scored, the next is played.
 
     Args:
-        specs: the runs to make; drawn one by one, as places become free.
+        due: the runs to make; drawn one by one, as places become free.
         play: has the conversation of one.
         score: makes the record of one that was played.
         keep: takes each record the moment its run is done, in order of completion.
@@ -41,10 +42,9 @@ async def run_all(
     places = asyncio.Semaphore(parallelism)
     unfinished = asyncio.Semaphore(parallelism if one_by_one else 2 * parallelism)
 
-    async def one(spec: RunSpec) -> None:
+    async def one(spec: Due) -> None:
         try:
             try:
-                progress.started(spec)
                 played = await play(spec)
             finally:
                 places.release()
@@ -56,7 +56,7 @@ async def run_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            drawn = iter(specs)
+            drawn = iter(due)
             while True:
                 await unfinished.acquire()
                 await places.acquire()  # first, so that what is drawn is decided by all that finished

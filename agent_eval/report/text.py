@@ -31,6 +31,18 @@ def against(score: float | None, threshold: float | None) -> str:
     return f"{number(score, digits)} / {number(threshold)}"
 
 
+def p_value(value: float | None) -> str:
+    """A p-value: `0.03`, `< 0.001`; `-` for none."""
+    if value is None:
+        return "-"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.01 else f"{value:.2f}"
+
+
+def shortened(text: str, most: int) -> str:
+    """`text` with at most so many characters, the last of which say that it was cut."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def duration(seconds: float) -> str:
     """`12 ms`, `3.4 s`, `2 min 05 s`, `1 h 03 min`."""
     if seconds < 1:

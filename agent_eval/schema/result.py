@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from agent_eval.schema.base import Value
+from agent_eval.schema.evalset import ConversationScenario
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
 
 SCHEMA_VERSION = 1
@@ -18,6 +19,7 @@ SCHEMA_VERSION = 1
 RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
 RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
 RareTexts = Annotated[list[str], Field(exclude_if=operator.not_)]
+RareText = Annotated[str | None, Field(exclude_if=lambda text: text is None)]
 """What few cases have; written where there is something to say."""
 
 
@@ -199,6 +201,12 @@ class RunRecord(Value):
     """What the simulated user cost, failed attempts included; None where no model plays it."""
     expected: list[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
+    rubrics: list[Rubric] | None = None
+    """Those that the case has for all its turns."""
+    final_session_state: dict[str, Any] | None = None
+    """The state that the case expects at the end, if it does."""
+    conversation_scenario: ConversationScenario | None = None
+    """What the simulated user was to do."""
     metrics: list[MetricResult] = []
 
     def metric(self, name: str) -> MetricResult | None:
@@ -362,6 +370,8 @@ class Provenance(Value):
     git_commit: str | None
     git_dirty: bool | None
     packages: dict[str, str]
+    graded_from: RareText = None
+    """The id of the result whose runs were scored again. Seed and commit are those of the runs."""
 
 
 class TokenPrices(Value):

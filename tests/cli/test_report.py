@@ -251,7 +251,7 @@ def test_results_of_adk_are_compared(project: Project) -> None:
     assert done.code == 1
     (changed,) = done.document["cases"]
     assert (changed["eval_id"], changed["change"]) == ("extra_tool", "regressed")
-    assert done.document["goalposts"] == []
+    assert done.document["comparisons"][0]["goalposts"] == []
 
 
 # --adk_results
@@ -273,7 +273,7 @@ def test_adk_result_is_the_same_result_to_compare(evaluated: Evaluated) -> None:
 
     assert done.code == 0
     assert done.document["counts"]["unchanged"] == len(CASES)
-    assert done.document["goalposts"] == []
+    assert done.document["comparisons"][0]["goalposts"] == []
 
 
 def test_run_says_where_the_adk_result_is(evaluated: Evaluated) -> None:

@@ -1,0 +1,193 @@
+"""What names a result -> the result: a file, a folder, `latest`, `previous`, `baseline`, `git:REF`."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_eval.errors import InputError, Problem
+from agent_eval.store.summary import DEFAULT_FOLDER
+from agent_eval.stored import Stored, read_stored
+
+LATEST = "latest"
+PREVIOUS = "previous"
+BASELINE = "baseline"
+GIT = "git:"
+FORMS = "a result is a file, a folder of results, `latest`, `previous`, `baseline` or `git:REF`"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two results of one eval set."""
+
+    baseline: Stored
+    candidate: Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """All that are to be compared."""
+
+    pairs: list[Pair]
+    notes: list[str]
+    """What else to know of them, such as eval sets that only one side has."""
+
+
+def paired(baseline: str, candidate: str, *, folder: str | None, eval_sets: Sequence[str]) -> Paired:
+    """The results that two references name, eval set by eval set.
+
+    Args:
+        baseline: a reference.
+        candidate: another.
+        folder: where results are kept.
+        eval_sets: the ids of those that are wanted; all of them if there are none.
+
+    Raises:
+        InputError: one of them names nothing, or they have no eval set in common.
+    """
+    if baseline == candidate == BASELINE:
+        raise InputError(Problem("a baseline cannot be compared with itself", hint=FORMS))
+    if candidate == BASELINE:
+        before = resolved(baseline, folder=folder)
+        after = [_baseline_of(one) for one in _wanted(before, eval_sets)]
+    else:
+        after = resolved(candidate, folder=folder)
+        is_baseline = baseline == BASELINE
+        before = (
+            [_baseline_of(one) for one in _wanted(after, eval_sets)]
+            if is_baseline
+            else resolved(baseline, folder=folder)
+        )
+    if len(before) == len(after) == 1:  # two files may be of two eval sets, which is then told
+        return Paired([Pair(before[0], after[0])], list(_git_notes((baseline, candidate), before + after)))
+    ours, theirs = ({_id(one): one for one in _wanted(side, eval_sets)} for side in (before, after))
+    pairs = [Pair(ours[name], theirs[name]) for name in theirs if name in ours]
+    if not pairs:
+        have = " and ".join(f"`{', '.join(side) or 'nothing'}`" for side in (ours, theirs))
+        raise InputError(Problem(f"`{baseline}` and `{candidate}` have no eval set in common: {have}"))
+    alone = [
+        f"eval set `{name}` is not compared: only `{side}` has a result of it"
+        for side, one, other in ((baseline, ours, theirs), (candidate, theirs, ours))
+        for name in one
+        if name not in other and len(other) > 1
+    ]
+    compared = [stored for pair in pairs for stored in (pair.baseline, pair.candidate)]
+    return Paired(pairs, [*alone, *_git_notes((baseline, candidate), compared)])
+
+
+def _wanted(results: Iterable[Stored], eval_sets: Sequence[str]) -> list[Stored]:
+    return [one for one in results if not eval_sets or _id(one) in eval_sets]
+
+
+def _id(stored: Stored) -> str:
+    return stored.result.eval_set.eval_set_id
+
+
+def resolved(reference: str, *, folder: str | None) -> list[Stored]:
+    """The results that a reference names: one, or one of each eval set.
+
+    Raises:
+        InputError: it names nothing that can be read.
+    """
+    home = Path(folder) if folder else DEFAULT_FOLDER
+    if reference == BASELINE:
+        return _baselines()
+    if reference == LATEST:
+        return [read_stored(files[0]) for files in _histories(home) if files] or _nothing(reference, home)
+    if reference == PREVIOUS:
+        found = [read_stored(files[1]) for files in _histories(home) if len(files) > 1]
+        return found or _nothing(reference, home)
+    if reference.startswith(GIT):
+        return _of_commit(reference, home)
+    path = Path(reference)
+    if path.is_dir():
+        return [read_stored(files[0]) for files in _histories(path) if files] or _nothing(reference, path)
+    if not path.exists():
+        raise InputError(Problem("no such file", reference, hint=FORMS))
+    return [read_stored(path)]
+
+
+def _nothing(reference: str, folder: Path) -> list[Stored]:
+    hint = "`previous` takes two results of an eval set" if reference == PREVIOUS else None
+    raise InputError(
+        Problem(
+            f"`{reference}` names no result: none is in {folder}", hint=hint or "make one: agent-eval run"
+        )
+    )
+
+
+def _histories(folder: Path) -> list[list[Path]]:
+    """The summaries of each eval set, newest first. A folder of one eval set has one list."""
+    sets = [folder, *sorted(one for one in folder.glob("*") if one.is_dir())]
+    found = (
+        sorted((file for file in one.glob("*.json") if not file.name.startswith(".")), reverse=True)
+        for one in sets
+    )
+    return [files for files in found if files]
+
+
+def _of_commit(reference: str, home: Path) -> list[Stored]:
+    """The newest result of each eval set that was made from a commit."""
+    commit = _commit(reference)
+    found = []
+    for files in _histories(home):
+        made = (read_stored(file) for file in files if commit.encode() in file.read_bytes())
+        newest = next((one for one in made if one.result.provenance.git_commit == commit), None)
+        found += [newest] if newest else []
+    if not found:
+        raise InputError(
+            Problem(
+                f"`{reference}` names no result: none in {home} was made from commit {commit[:12]}",
+                hint="check it out and run `agent-eval run`",
+            )
+        )
+    return found
+
+
+def _commit(reference: str) -> str:
+    name = reference.removeprefix(GIT)
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        raise InputError(Problem(f"`{name}` is no commit of a git repository here")) from None
+    return done.stdout.strip()
+
+
+def _git_notes(references: Sequence[str], compared: Iterable[Stored]) -> Iterator[str]:
+    """Results named by a commit that are not of that commit alone."""
+    if any(reference.startswith(GIT) for reference in references):
+        for one in compared:
+            if one.result.provenance.git_dirty:
+                yield f"{one.path} was made from a working folder with uncommitted changes"
+
+
+def _baseline_of(stored: Stored) -> Stored:
+    """The baseline that is kept for the eval set of a result."""
+    from agent_eval.baselines import baseline_path
+
+    path = baseline_path(stored.result.eval_set.path, str(stored.path))
+    if not path.exists():
+        raise InputError(
+            Problem("no such baseline", str(path), hint="set one: agent-eval baseline set RESULT")
+        )
+    return read_stored(path)
+
+
+def _baselines() -> list[Stored]:
+    from agent_eval.baselines import all_baselines
+    from agent_eval.inputs.project import find_project
+
+    project = find_project()
+    found = [read_stored(path) for path in all_baselines(project)]
+    if not found:
+        folders = ", ".join(project.settings.evalsets)
+        raise InputError(Problem(f"no baseline in {folders}", hint="set one: agent-eval baseline set RESULT"))
+    return found
