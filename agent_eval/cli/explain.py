@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from agent_eval.cli.completion import complete_results
 from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode, InputError, Problem, did_you_mean
@@ -36,6 +37,7 @@ def explain(
             help="A summary, a journal, a result file of ADK, a folder of results, `latest`, `previous`, "
             "`baseline` or `git:REF`; or a code such as AE101. Without: every code there is.",
             show_default=False,
+            autocompletion=complete_results,
         ),
     ] = None,
     case: Annotated[list[str] | None, typer.Option("--case", help="Only this case of the result.")] = None,

@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
 from agent_eval.cli.garbage import collect_less_garbage
-from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
+from agent_eval.cli.options import (
+    CodeQualityFile,
+    DebugFlag,
+    DetailsFlag,
+    HtmlFile,
+    JsonFlag,
+    JunitFile,
+    MarkdownFile,
+)
 from agent_eval.cli.output import Output, command_line
+from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
 
@@ -36,6 +47,8 @@ agent-eval run --evalset orders.evalset.json --config strict.json --json > resul
 Option names take hyphens as well: --num-runs is --num_runs."""
 
 
+CASES = "Cases"
+"""The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
 JUDGES = "Judges"
@@ -50,13 +63,64 @@ def run(
             help="The agent (a folder, a .py file, package.module:attribute), then eval sets. "
             "Without an agent: the one in pyproject.toml, or the cases' app_name.",
             show_default=False,
+            autocompletion=complete_targets,
         ),
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="The agent, when not named first.")] = None,
     evalset: Annotated[
-        list[str] | None, typer.Option("--evalset", help="An eval set; may be given several times.")
+        list[str] | None,
+        typer.Option(
+            "--evalset",
+            help="An eval set; may be given several times.",
+            autocompletion=complete_eval_sets,
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every eval set of the project.")] = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            help="Only this case; may be given several times.",
+            rich_help_panel=CASES,
+            autocompletion=complete_cases,
+        ),
+    ] = None,
+    expression: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="EXPR",
+            help="Only cases whose names fit, as in pytest: 'refund and not slow'.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    last_failed: Annotated[
+        bool,
+        typer.Option(
+            "--last_failed",
+            "--lf",
+            help="Only cases that did not pass when they last ran.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
+    failed_first: Annotated[
+        bool, typer.Option("--failed_first", "--ff", help="Those come first.", rich_help_panel=CASES)
+    ] = False,
+    rerun: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--rerun",
+            metavar="errors|failed RESULT",
+            help="Make these runs of a result again, and join them with its others.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Run again when agent, eval sets or configs change.", rich_help_panel=CASES
+        ),
+    ] = False,
     config: Annotated[
         str | None,
         typer.Option(
@@ -178,6 +242,10 @@ def run(
         bool,
         typer.Option("--adk_results", help="Also write ADK's result files into the agent's folder."),
     ] = False,
+    html: HtmlFile = None,
+    junit_xml: JunitFile = None,
+    markdown: MarkdownFile = None,
+    codequality: CodeQualityFile = None,
     print_detailed_results: DetailsFlag = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line with the totals.")] = False,
     json_output: JsonFlag = False,
@@ -189,12 +257,14 @@ def run(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
+        from agent_eval.inputs.choice import Choice
         from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
 
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
             all=every,
+            choice=Choice(tuple(case or ()), expression, last_failed, failed_first),
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
@@ -222,9 +292,14 @@ def run(
             output=output,
             command=command_line(sys.argv),
         )
-        evaluation = plan_evaluation(options)
+        if watch:
+            from agent_eval.cli.watch import keep_running
+
+            out.exit(keep_running(options, sys.argv[1:], out))
+        files = ReportFiles.of(html, junit_xml, markdown, codequality)
+        evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
-        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders))
+        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 
 
 def _headers(given: list[str]) -> tuple[tuple[str, str], ...]:
@@ -244,12 +319,19 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
     return agent, tuple(targets)
 
 
-def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
+def _run(
+    evaluation: Evaluation,
+    view: View,
+    out: Output,
+    adk_folders: dict[str, Path] | None,
+    files: ReportFiles,
+) -> ExitCode:
     from agent_eval.cli.progress import watched
     from agent_eval.pipeline import evaluate
     from agent_eval.stored import Stored
 
     make_history_folders(adk_folders or {})
+    files = files.prepared()
     if not view.quiet:
         for line in _chosen(evaluation):
             out.note(line)
@@ -279,6 +361,8 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         results = with_adk_results(results, evaluation, adk_folders, out)
     code = exit_code(results)
     show(results, view, code, out)
+    for unwritten in [*write_reports(results, files), *tell_ci(results, files, out)]:
+        out.note(f"error: a report cannot be written: {unwritten}; the result is kept")
     if any(_was_given_up(one.result) for one in results):
         out.exit(code, abandon_threads=True)
     return code

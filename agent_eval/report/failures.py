@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import StringIO
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -20,8 +21,8 @@ from agent_eval.report.text import (
     duration,
     number,
     printable,
-    ranges,
 )
+from agent_eval.report.why import crashes
 from agent_eval.schema.result import (
     CaseResult,
     Cause,
@@ -76,6 +77,16 @@ def _codes(cases: Iterable[CaseResult]) -> Iterator[str]:
         yield from (cause.code for metric in case.metrics for cause in metric.causes)
 
 
+def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 80) -> str:
+    """What `print_failures` shows, as plain text."""
+    console = Console(
+        file=StringIO(), width=width, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    with console.capture() as shown:
+        print_failures(console, result, records)
+    return "\n".join(line.rstrip() for line in shown.get().strip("\n").splitlines())
+
+
 def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
     """Whether the reason why the evaluation ended is all there is to say of a case."""
     return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
@@ -104,7 +115,7 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
         title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
     lines: list[RenderableType] = [title]
     lines += [_indented(plain(reason, "red")) for reason in case.reasons]
-    lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
+    lines += [_indented(plain(crash, "red")) for crash in crashes(case)]
     lines += [_indented(block) for block in _causes(case.causes, case)]
     if case.crashed < case.attempts:
         for unscored in case.metrics:
@@ -134,17 +145,6 @@ def _metric_line(name: str, score: float | None, threshold: float | None) -> Tex
 
 def _indented(block: RenderableType, by: int = 2) -> Padding:
     return Padding(block, (0, 0, 0, by), expand=False)
-
-
-def _crashes(case: CaseResult) -> Iterator[str]:
-    """Each error once, with the runs it ended."""
-    runs: dict[tuple[str, str], list[int]] = {}
-    for run in case.runs:
-        if run.error:
-            runs.setdefault((run.error.type, run.error.message), []).append(run.run_index + 1)
-    for (kind, message), numbers in runs.items():
-        which = f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)}"
-        yield f"{which if case.attempts > 1 else 'the run'} crashed: {kind}: {message}"
 
 
 def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:
