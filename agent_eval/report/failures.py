@@ -64,6 +64,17 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
     for eval_id, case in failed.items():
         console.print()
         console.print(_failure(console, case, first.get(eval_id)))
+    code = next(_codes(failed.values()), None)
+    if code:
+        console.print()
+        console.print(Text(f"agent-eval explain {code} tells more of that cause", "dim"))
+
+
+def _codes(cases: Iterable[CaseResult]) -> Iterator[str]:
+    """The codes of the causes shown."""
+    for case in cases:
+        yield from (cause.code for cause in case.causes)
+        yield from (cause.code for metric in case.metrics for cause in metric.causes)
 
 
 def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 80) -> str:
