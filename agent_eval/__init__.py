@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_eval.api import evaluate, evaluate_async
     from agent_eval.errors import AgentEvalError
     from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, PerInvocationResult
-    from agent_eval.preparation import JudgeOptions
+    from agent_eval.options import JudgeOptions
     from agent_eval.schema.config import EvalConfig
     from agent_eval.schema.evalset import ConversationScenario, EvalCase, EvalSet
     from agent_eval.schema.result import CaseResult, EvalResult
@@ -48,7 +48,7 @@ _HOMES = {
     "agent_eval.api": ("evaluate", "evaluate_async"),
     "agent_eval.errors": ("AgentEvalError",),
     "agent_eval.metrics.base": ("EvalMetric", "EvaluationResult", "Evaluator", "PerInvocationResult"),
-    "agent_eval.preparation": ("JudgeOptions",),
+    "agent_eval.options": ("JudgeOptions",),
     "agent_eval.schema.config": ("EvalConfig",),
     "agent_eval.schema.evalset": ("ConversationScenario", "EvalCase", "EvalSet"),
     "agent_eval.schema.result": ("CaseResult", "EvalResult"),

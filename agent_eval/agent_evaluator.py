@@ -17,7 +17,8 @@ from agent_eval.api import finished, given_config, given_eval_set
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import find_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
-from agent_eval.preparation import Given, Options
+from agent_eval.options import Options
+from agent_eval.preparation import Given
 from agent_eval.report.text import call_text, content_text
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import SessionInput

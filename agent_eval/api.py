@@ -22,8 +22,9 @@ from agent_eval.errors import did_you_mean
 from agent_eval.inputs.choice import Choice
 from agent_eval.inputs.configs import LoadedConfig, parse_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, parse_eval_set
+from agent_eval.options import JudgeOptions, Options
 from agent_eval.pipeline import Finished
-from agent_eval.preparation import Given, JudgeOptions, Options, plan_evaluation
+from agent_eval.preparation import Given, plan_evaluation
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalSet
 from agent_eval.schema.result import EvalResult

@@ -12,25 +12,24 @@ from agent_eval import clock
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
+from agent_eval.consistency import criteria_problems
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.configs import LoadedConfig, load_config
-from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
+from agent_eval.inputs.evalsets import LoadedEvalSet, case_sha256, load_eval_set
 from agent_eval.inputs.project import find_project
 from agent_eval.inputs.selectors import Selector
 from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
+from agent_eval.options import JudgeOptions
 from agent_eval.preparation import (
-    JudgeOptions,
     built_scorer,
-    case_sha256,
     config_metrics,
     config_ref,
-    criteria_problems,
     load_env_file,
     open_judges,
     with_num_runs,

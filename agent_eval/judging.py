@@ -19,7 +19,8 @@ from agent_eval.metrics.base import RunContext
 from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.metrics.judged.base import JudgedEvaluator
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.preparation import JudgeOptions, ReadSet, metrics_of, open_judges, read_set
+from agent_eval.options import JudgeOptions
+from agent_eval.preparation import ReadSet, metrics_of, open_judges, read_set
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import MetricResult, RunRecord
 from agent_eval.schema.trace import Content, EvalStatus, Invocation, Part

@@ -23,8 +23,10 @@ from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
+from agent_eval.inputs.evalsets import case_sha256
+from agent_eval.options import Options
 from agent_eval.plan import RunSpec, plan_runs
-from agent_eval.preparation import Evaluation, Options, PlannedSet, case_sha256, config_ref
+from agent_eval.preparation import Evaluation, PlannedSet, config_ref
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,

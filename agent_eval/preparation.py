@@ -2,130 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
-from agent_eval.agents.resolve import AgentOptions, resolve_agent
-from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
+from agent_eval.agents.resolve import resolve_agent
+from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.errors import InputError, Problem, did_you_mean
-from agent_eval.inputs.choice import Choice, fitting, has_failed
+from agent_eval.inputs.choice import fitting, has_failed
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
 from agent_eval.judge.cache import JudgeCache
-from agent_eval.judge.judges import DEFAULT_PARALLELISM, Judges
-from agent_eval.metrics.builtin import BUILT_IN
+from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
-from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
+from agent_eval.metrics.scoring import Scorer
+from agent_eval.options import ALL_CASES, JudgeOptions, Options
 from agent_eval.plan import PlannedCase
+from agent_eval.reruns import Carried, Earlier, carried
 from agent_eval.schema.evalset import EvalCase
-from agent_eval.schema.patterns import checked_pattern
-from agent_eval.schema.result import ConfigRef, EvalResult, RunRecord, RunStatus, TokenPrices
-from agent_eval.schema.trace import EvalStatus, get_all_tool_calls
-from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
+from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.simulation.players import Players, players_of
 from agent_eval.store.history import last_verdicts
-from agent_eval.store.journal import read_journal
 from agent_eval.store.summary import DEFAULT_FOLDER
-
-ALL_CASES = Choice()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """How judges are asked."""
-
-    parallelism: int = DEFAULT_PARALLELISM
-    """Judge calls under way at once, over all metrics and runs."""
-    max_calls: int | None = None
-    """Judge calls in all."""
-    cache: bool = True
-    """Keep answers, and ask nothing that was answered before."""
-    preflight: bool = True
-    """Ask each model one tiny question before any agent runs, those of simulated users too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to evaluate, and how."""
-
-    agent: str | None = None
-    eval_sets: tuple[str, ...] = ()
-    """Paths, or `PATH:case1,case2`."""
-    all: bool = False
-    """Every eval set of the project."""
-    choice: Choice = ALL_CASES
-    """Which of their cases."""
-    config: str | None = None
-    num_runs: int | None = None
-    """Overrides the config."""
-    parallelism: int = 4
-    timeout: float | None = 300.0
-    """Seconds a run may take."""
-    metric_timeout: float | None = DEFAULT_TIMEOUT
-    """Seconds a metric may take for one run."""
-    seed: int = 0
-    """What each run's own seed is derived from."""
-    retry_crashed: int = 0
-    """How often a crashed run is tried again."""
-    stop_when_decided: bool = False
-    """Make no further runs of a case that has failed for good."""
-    fail_fast: bool = False
-    """Make no further runs at all once a case has failed."""
-    circuit_breaker: int | None = DEFAULT_RUNS
-    """Stop when the first runs, this many or as many as the parallelism, crash alike; None never."""
-    url: str | None = None
-    """Where the agent is served, if it is."""
-    app_name: str | None = None
-    """The served app; without it, the one a case names."""
-    headers: tuple[tuple[str, str], ...] = ()
-    """Sent to the server; they may hold secrets."""
-    env_file: str | None = None
-    """Loaded before the agent; the environment is not overridden."""
-    agents: AgentOptions = field(default_factory=AgentOptions)
-    judges: JudgeOptions = field(default_factory=JudgeOptions)
-    dry_run: bool = False
-    """Only to be shown, so that what this version cannot run may be in it."""
-    output: str | None = None
-    """Folder for results; `.agent_eval/results` if not given."""
-    command: str = "agent-eval"
-    """The command line, for the record."""
-
-
-class Again(StrEnum):
-    """Which runs of an earlier result are made again."""
-
-    ERRORS = "errors"
-    """Those that crashed, that could not be evaluated, or that are missing."""
-    FAILED = "failed"
-    """All runs of the cases that did not pass: to repeat only those that failed would better the rate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """A result that the new one completes."""
-
-    result: EvalResult
-    journal: Path
-    again: Again
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """Runs of an earlier result that stand."""
-
-    result_id: str
-    journal: Path
-    runs: frozenset[tuple[str, int]]
-    """Case and run index of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,9 +327,9 @@ def _plan_set(
             agents[reference] = given.agent or _agent(reference, options)
     own = [Path(agent.reference).resolve() for agent in found_agents if Path(agent.reference).is_dir()]
     metrics = metrics_of(read, project, judges, own)
-    _check(metrics, cases, loaded, config)
+    check_scorable(metrics, cases, loaded, config)
     if not options.dry_run:
-        _check_playable(cases, loaded, config)
+        check_playable(cases, loaded, config)
     return PlannedSet(
         loaded=loaded,
         cases=tuple(
@@ -437,43 +341,7 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
-        carried=_carried(given.earlier, cases, config) if given.earlier else None,
-    )
-
-
-def _carried(earlier: Earlier, cases: Sequence[EvalCase], config: LoadedConfig) -> Carried:
-    """The runs that stand: none of a case that is not what it was.
-
-    Raises:
-        InputError: scores under another config cannot be joined with new ones, or there is no journal.
-    """
-    result, journal = earlier.result, str(earlier.journal)
-    if result.config.sha256 != config.sha256:
-        raise InputError(Problem("was made under another config, so new runs cannot be added to it", journal))
-    same = {
-        case.eval_id: case.verdict
-        for case in result.cases
-        if any(one.eval_id == case.eval_id and case_sha256(one) == case.sha256 for one in cases)
-    }
-    num_runs = config.config.multi_run_config.num_runs
-    return Carried(
-        result.result_id,
-        earlier.journal,
-        frozenset(
-            (record.eval_id, record.run_index)
-            for record in read_journal(earlier.journal)
-            if record.eval_id in same
-            and record.run_index < num_runs
-            and _stands(record, same[record.eval_id], earlier.again)
-        ),
-    )
-
-
-def _stands(record: RunRecord, verdict: EvalStatus, again: Again) -> bool:
-    if again is Again.FAILED:
-        return verdict is EvalStatus.PASSED
-    return record.status is RunStatus.COMPLETED and not any(
-        metric.status is EvalStatus.NOT_EVALUATED for metric in record.metrics
+        carried=carried(given.earlier, cases, config) if given.earlier else None,
     )
 
 
@@ -502,11 +370,6 @@ def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) ->
         file = str(config.path) if config.path else None
         place = "user_simulator_config.model"
         raise InputError(*(replace(problem, file=file, path=place) for problem in error.problems)) from None
-
-
-def case_sha256(case: EvalCase) -> str:
-    """The digest by which an edited case is noticed."""
-    return hashlib.sha256(serde.model_to_json(case)).hexdigest()
 
 
 def config_ref(config: LoadedConfig, metrics: Sequence[ConfiguredMetric]) -> ConfigRef:
@@ -541,95 +404,6 @@ def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
     return replace(config, config=changed)
-
-
-def _check(
-    metrics: Sequence[ConfiguredMetric],
-    cases: Sequence[EvalCase],
-    loaded: LoadedEvalSet,
-    config: LoadedConfig,
-) -> None:
-    """What only the config and the cases together can tell."""
-    problems = [*criteria_problems(metrics, config), *_reference_problems(metrics, cases, config)]
-    problems += _pattern_problems(cases, str(loaded.path))
-    problems += [
-        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
-        for metric in metrics
-        for case in cases
-        for told in metric.case_problems(case)
-    ]
-    if problems:
-        raise InputError(*problems)
-
-
-def criteria_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig) -> Iterator[Problem]:
-    """What is wrong with a config, whatever the cases."""
-    file = str(config.path) if config.path else None
-    if not any(metric.gates for metric in metrics):
-        yield Problem(
-            "there are no criteria, so nothing could pass or fail", file, "criteria", hint="name a metric"
-        )
-    for name in config.config.multi_run_config.cross_run_scoring_by_metric:
-        if name not in config.config.criteria:
-            yield Problem(
-                f"`{name}` is not among the criteria",
-                file,
-                f"multi_run_config.cross_run_scoring_by_metric.{name}",
-                hint=did_you_mean(name, config.config.criteria)
-                or "only a metric with a threshold has a rule",
-            )
-    for metric in metrics:
-        for told in metric.problems:
-            yield Problem(told, file, f"criteria.{metric.name}")
-
-
-def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
-    """What can be read, but that nobody can play."""
-    file = str(config.path) if config.path else None
-    problems = [replace(problem, file=file) for problem in config_problems(config.config)]
-    problems += [
-        Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
-        for case in cases
-        if case.conversation_scenario
-        for told in scenario_problems(case.conversation_scenario, config.config)
-    ]
-    if problems:
-        raise InputError(*problems)
-
-
-def _reference_problems(
-    metrics: Sequence[ConfiguredMetric], cases: Sequence[EvalCase], config: LoadedConfig
-) -> Iterator[Problem]:
-    """The metrics that compare with expected turns, which scenarios do not have."""
-    scenarios = [case.eval_id for case in cases if case.conversation_scenario]
-    comparing = [metric.name for metric in metrics if metric.needs_reference]
-    if not scenarios:
-        return
-    more = f" (and {len(scenarios) - 1} more)" if len(scenarios) > 1 else ""
-    fitting = ", ".join(
-        metric.info.metric_name
-        for metric in BUILT_IN
-        if metric.info.requires_threshold and not metric.needs_reference
-    )
-    for name in comparing:
-        yield Problem(
-            f"`{name}` compares with expected turns, "
-            f"and case `{scenarios[0]}`{more} is a scenario, which has none",
-            str(config.path) if config.path else "the default config, as no config was found",
-            f"criteria.{name}",
-            hint=f"those that fit are {fitting}, and metrics of your own" if name == comparing[-1] else None,
-        )
-
-
-def _pattern_problems(cases: Sequence[EvalCase], file: str) -> Iterator[Problem]:
-    """The expected arguments whose patterns cannot be used."""
-    for case in cases:
-        for number, turn in enumerate(case.conversation or [], 1):
-            for call in get_all_tool_calls(turn.intermediate_data):
-                try:
-                    checked_pattern(call.args)
-                except ValueError as error:
-                    yield Problem(f"case `{case.eval_id}`, turn {number}, tool `{call.name}`: {error}", file)
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:

@@ -18,9 +18,10 @@ import pytest
 
 from agent_eval.errors import AgentEvalError
 from agent_eval.inputs.evalsets import SUFFIXES, load_eval_set
+from agent_eval.options import Options
 from agent_eval.pipeline import Finished, Underway
 from agent_eval.plan import RunSpec
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.report.failures import failure_text
 from agent_eval.report.text import against, printable
 from agent_eval.schema.result import CaseResult, EvalResult, RunRecord

@@ -104,7 +104,7 @@ def grade(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.grading import GradeOptions, plan_grading
-        from agent_eval.preparation import JudgeOptions
+        from agent_eval.options import JudgeOptions
         from agent_eval.references import resolved
 
         found = resolved(result, folder=output)

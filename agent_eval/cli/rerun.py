@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from agent_eval.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from agent_eval.preparation import Given, Options
+    from agent_eval.options import Options
+    from agent_eval.preparation import Given
 
 
 def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
@@ -17,8 +18,10 @@ def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
     Raises:
         InputError: it has no journal, or the options cannot go with it.
     """
-    from agent_eval.preparation import ALL_CASES, Again, Earlier, Given
+    from agent_eval.options import ALL_CASES
+    from agent_eval.preparation import Given
     from agent_eval.references import resolved
+    from agent_eval.reruns import Again, Earlier
 
     which, name = rerun
     if which not in list(Again):

@@ -258,7 +258,8 @@ def run(
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
-        from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
+        from agent_eval.options import JudgeOptions, Options
+        from agent_eval.preparation import plan_evaluation
 
         options = Options(
             agent=None if url else named,

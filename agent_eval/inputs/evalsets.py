@@ -148,3 +148,8 @@ def _inconsistencies(eval_set: EvalSet, text: str, file: str) -> Iterator[Proble
 def _repeated(rubrics: list[Rubric]) -> list[str]:
     counts = Counter(rubric.rubric_id for rubric in rubrics)
     return [rubric_id for rubric_id, count in counts.items() if count > 1]
+
+
+def case_sha256(case: EvalCase) -> str:
+    """The digest by which an edited case is noticed."""
+    return hashlib.sha256(serde.model_to_json(case)).hexdigest()

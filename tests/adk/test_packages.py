@@ -14,8 +14,9 @@ pytest.importorskip("google.adk")
 
 from agent_eval.agents.resolve import AgentOptions
 from agent_eval.errors import AgentError
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Evaluation, Options, plan_evaluation
+from agent_eval.preparation import Evaluation, plan_evaluation
 from agent_eval.schema.result import RunRecord
 from agent_eval.schema.trace import InvocationEvents
 from tests.adk import MARKS

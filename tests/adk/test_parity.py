@@ -18,8 +18,9 @@ import pytest
 pytest.importorskip("google.adk")
 
 from agent_eval.errors import InputError
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import MetricResult
 from agent_eval.store.journal import SUFFIX, read_journal
 from tests.adk import MARKS

@@ -19,8 +19,9 @@ import pytest
 
 pytest.importorskip("google.adk")
 
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import RunRecord
 from tests.adk import MARKS
 from tests.adk.support import answers, error

@@ -15,8 +15,9 @@ pytest.importorskip("google.adk")
 
 from google.adk.models.llm_request import LlmRequest
 
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import RunRecord, RunStatus
 from tests.adk import MARKS
 from tests.adk.support import Scripted, adapted, answers, call, llm_agent, play, result, steps, talk, trace

@@ -14,7 +14,8 @@ import pytest
 from agent_eval import clock
 from agent_eval.errors import InputError
 from agent_eval.inputs.choice import Choice
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.options import Options
+from agent_eval.preparation import plan_evaluation
 from tests.cli_support import RESPONSES, Project, case, custom, eval_set
 
 AGENT = """\

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from agent_eval.options import JudgeOptions, Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import CaseResult
 from tests.cli_support import Project, custom
 

@@ -9,8 +9,9 @@ import pytest
 
 from agent_eval.agents.earlier import earlier_events, earlier_turns
 from agent_eval.errors import InputError
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import RunRecord, RunStatus
 from agent_eval.schema.trace import Event, Invocation, get_all_tool_calls_with_responses
 from tests.cli_support import RESPONSES, Project, case, eval_set

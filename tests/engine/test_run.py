@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent_eval.options import Options
 from agent_eval.pipeline import Finished, evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.result import RunRecord, RunStatus
 from agent_eval.schema.trace import EvalStatus, get_all_tool_calls
 from tests.cli_support import RESPONSES, Project, case, custom, eval_set

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from agent_eval.errors import InputError
+from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
-from agent_eval.preparation import Options, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.personas import PERSONAS
 from agent_eval.schema.result import RunRecord
 from tests.cli_support import Project, case, eval_set
