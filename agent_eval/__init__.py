@@ -19,9 +19,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agent_eval.agent_evaluator import AgentEvaluator
     from agent_eval.agents.python import Session
+    from agent_eval.api import evaluate, evaluate_async
+    from agent_eval.errors import AgentEvalError
     from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, PerInvocationResult
+    from agent_eval.preparation import JudgeOptions
+    from agent_eval.schema.config import EvalConfig
     from agent_eval.schema.evalset import ConversationScenario, EvalCase, EvalSet
+    from agent_eval.schema.result import CaseResult, EvalResult
     from agent_eval.schema.trace import (
         Content,
         EvalStatus,
@@ -37,9 +43,15 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "agent_eval.agent_evaluator": ("AgentEvaluator",),
     "agent_eval.agents.python": ("Session",),
+    "agent_eval.api": ("evaluate", "evaluate_async"),
+    "agent_eval.errors": ("AgentEvalError",),
     "agent_eval.metrics.base": ("EvalMetric", "EvaluationResult", "Evaluator", "PerInvocationResult"),
+    "agent_eval.preparation": ("JudgeOptions",),
+    "agent_eval.schema.config": ("EvalConfig",),
     "agent_eval.schema.evalset": ("ConversationScenario", "EvalCase", "EvalSet"),
+    "agent_eval.schema.result": ("CaseResult", "EvalResult"),
     "agent_eval.schema.trace": (
         "Content",
         "EvalStatus",
@@ -56,10 +68,15 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgentEvalError",
+    "AgentEvaluator",
+    "CaseResult",
     "Content",
     "ConversationScenario",
     "EvalCase",
+    "EvalConfig",
     "EvalMetric",
+    "EvalResult",
     "EvalSet",
     "EvalStatus",
     "EvaluationResult",
@@ -68,10 +85,13 @@ __all__ = [
     "FunctionCall",
     "FunctionResponse",
     "Invocation",
+    "JudgeOptions",
     "Part",
     "PerInvocationResult",
     "Session",
     "UsageMetadata",
+    "evaluate",
+    "evaluate_async",
     "get_all_tool_calls",
     "get_all_tool_calls_with_responses",
     "get_all_tool_responses",

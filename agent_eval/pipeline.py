@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from agent_eval import clock
 from agent_eval.agents.base import Agent
@@ -33,7 +36,7 @@ from agent_eval.schema.result import (
     RunRecord,
 )
 from agent_eval.schema.trace import EvalStatus
-from agent_eval.store.journal import SUFFIX, Journal
+from agent_eval.store.journal import SUFFIX, Journal, read_journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
 
@@ -55,14 +58,27 @@ class _OpenSet:
     settled: dict[str, CaseResult] = field(default_factory=dict)
     """Of the cases that have all their runs; done between runs, so that nothing waits at the end."""
 
-    def keep(self, spec: RunSpec, record: RunRecord) -> None:
+    def keep(self, case: EvalCase, record: RunRecord) -> None:
         """Takes a finished run: the record to disk, what the verdict needs to memory."""
         self.journal.append(record)
         outcomes = self.outcomes[record.eval_id]
         outcomes.append(outcome_of(record))
         self.diagnosis.add(record)
         if len(outcomes) == self.planned.num_runs:
-            self.settled[record.eval_id] = self.result_of(spec.case)
+            self.settled[record.eval_id] = self.result_of(case)
+
+    def carry(self) -> None:
+        """Takes over the runs of an earlier result that stand."""
+        if carried := self.planned.carried:
+            cases = {case.case.eval_id: case.case for case in self.planned.cases}
+            for record in read_journal(carried.journal):
+                if (record.eval_id, record.run_index) in carried.runs:
+                    self.keep(cases[record.eval_id], record)
+
+    def has(self, spec: RunSpec) -> bool:
+        """Whether a run was made before."""
+        carried = self.planned.carried
+        return carried is not None and (spec.case.eval_id, spec.run_index) in carried.runs
 
     def has_failed(self, eval_id: str) -> bool:
         """Whether a case has failed for good."""
@@ -111,73 +127,138 @@ async def evaluate(evaluation: Evaluation, progress: Progress | None = None) -> 
         InputError: a judge or the folder for results cannot be used; nothing was run.
         OSError: results cannot be written; the journal keeps what was written before.
     """
-    try:
-        if evaluation.options.judges.preflight and (problems := await evaluation.judges.preflight()):
-            raise InputError(*problems)
-        return await _evaluate(evaluation, progress or Silent())
-    finally:
-        await evaluation.judges.aclose()
+    async with Underway(evaluation) as underway:
+        await underway.make(progress=progress)
+        return underway.finish()
 
 
-async def _evaluate(evaluation: Evaluation, progress: Progress) -> list[Finished]:
-    options = evaluation.options
-    home = Path.cwd()  # agents may change the folder
-    folder = home / (options.output or DEFAULT_FOLDER)
-    breaker = _breaker(options)
-    failed: list[str] = []
-    with ExitStack() as stack:
+class Underway:
+    """An evaluation under way: runs are made as they are asked for, and kept the moment they are done."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._home = Path.cwd()  # agents may change the folder
+        self._journals = ExitStack()
+        self._opened: list[_OpenSet] = []
+        self._breaker = _breaker(evaluation.options)
+        self._failed: list[str] = []
+        """The case that ended the evaluation, under `--fail_fast`."""
+
+    async def __aenter__(self) -> Self:
+        """Asks the judges whether they are there, and opens the journals.
+
+        Raises:
+            InputError: a judge or the folder for results cannot be used.
+        """
+        evaluation = self._evaluation
         try:
-            opened = [
-                _open_set(planned, _agent_ref(planned, evaluation.agents), folder, stack)
-                for planned in evaluation.sets
-            ]
+            if evaluation.options.judges.preflight and (problems := await evaluation.judges.preflight()):
+                raise InputError(*problems)
+            self._open()
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        self._journals.close()
+        for planned in self._evaluation.sets:
+            await planned.scorer.aclose()
+        await self._evaluation.judges.aclose()
+
+    def _open(self) -> None:
+        folder = self._home / (self._evaluation.options.output or DEFAULT_FOLDER)
+        try:
+            for planned in self._evaluation.sets:
+                agent = _agent_ref(planned, self._evaluation.agents)
+                self._opened.append(_open_set(planned, agent, folder, self._journals))
+                self._opened[-1].carry()
         except OSError as error:
             problem = Problem(
                 f"results cannot be kept there: {error.strerror}", str(error.filename or folder)
             )
             raise InputError(problem) from None
 
+    async def make(self, eval_ids: Collection[str] | None = None, progress: Progress | None = None) -> None:
+        """Makes the runs of these cases; of all cases if none are named.
+
+        Raises:
+            OSError: a record cannot be written.
+        """
+        options, watcher = self._evaluation.options, progress or Silent()
+
         def played(spec: RunSpec) -> Awaitable[Played]:
-            players = opened[spec.set_index].planned.players
-            progress.started(spec)
-            return play(spec, evaluation.agents[spec.agent], lambda: players.player(spec.case, spec.seed))
+            players = self._opened[spec.set_index].planned.players
+            watcher.started(spec)
+            agent = self._evaluation.agents[spec.agent]
+            return play(spec, agent, lambda: players.player(spec.case, spec.seed))
 
-        def scored(run: Played) -> Awaitable[RunRecord]:
-            return score(run, opened[run.spec.set_index].planned.scorer)
+        await run_all(
+            self._due(eval_ids),
+            played,
+            self._scored,
+            self._keep,
+            parallelism=options.parallelism,
+            one_by_one=options.fail_fast or options.stop_when_decided,
+            progress=watcher,
+        )
 
-        def keep(spec: RunSpec, record: RunRecord) -> None:
-            opened[spec.set_index].keep(spec, record)
-            breaker.watch(record)
-            if options.fail_fast and opened[spec.set_index].has_failed(record.eval_id):
-                failed.append(record.eval_id)
+    def _due(self, eval_ids: Collection[str] | None) -> Iterator[RunSpec]:
+        """The runs to make, drawn as places become free: those that still matter."""
+        for spec in _specs(self._evaluation, eval_ids):
+            one, eval_id = self._opened[spec.set_index], spec.case.eval_id
+            if self._breaker.error or self._failed:
+                return
+            if one.has(spec):
+                continue
+            if self._evaluation.options.stop_when_decided and one.has_failed(eval_id):
+                one.saved[eval_id] += 1
+            else:
+                yield spec
 
-        def due() -> Iterator[RunSpec]:
-            """The runs to make, drawn as places become free: those that still matter."""
-            for spec in _specs(evaluation):
-                one, eval_id = opened[spec.set_index], spec.case.eval_id
-                if breaker.error or failed:
-                    return
-                if options.stop_when_decided and one.has_failed(eval_id):
-                    one.saved[eval_id] += 1
-                else:
-                    yield spec
+    def _scored(self, run: Played) -> Awaitable[RunRecord]:
+        return score(run, self._opened[run.spec.set_index].planned.scorer)
 
-        try:
-            await run_all(
-                due(),
-                played,
-                scored,
-                keep,
-                parallelism=options.parallelism,
-                one_by_one=options.fail_fast or options.stop_when_decided,
-                progress=progress,
-            )
-        finally:
-            for planned in evaluation.sets:
-                await planned.scorer.aclose()
-    stop = _stop(breaker, failed)
-    origin = provenance(options.command, options.seed)
-    return [_finish(one, evaluation, origin, stop).near(home) for one in opened]
+    def _keep(self, spec: RunSpec, record: RunRecord) -> None:
+        one = self._opened[spec.set_index]
+        one.keep(spec.case, record)
+        self._breaker.watch(record)
+        if self._evaluation.options.fail_fast and one.has_failed(record.eval_id):
+            self._failed.append(record.eval_id)
+
+    def result(self, set_index: int, eval_ids: Collection[str] | None = None) -> EvalResult:
+        """The result of an eval set as it stands; of these cases alone, if some are named."""
+        one = self._opened[set_index]
+        return _result(one, self._evaluation, self._origin, _stop(self._breaker, self._failed), eval_ids)
+
+    def finish(self, *, made_only: bool = False) -> list[Finished]:
+        """Writes the summaries.
+
+        Args:
+            made_only: leave out the cases that no run was made of.
+
+        Raises:
+            OSError: one cannot be written.
+        """
+        self._journals.close()
+        return [self._finished(index, one, made_only) for index, one in enumerate(self._opened)]
+
+    def _finished(self, index: int, one: _OpenSet, made_only: bool) -> Finished:
+        made = [eval_id for eval_id, outcomes in one.outcomes.items() if outcomes] if made_only else None
+        result = self.result(index, made)
+        summary = one.journal.path.with_name(f"{result.result_id}.json")
+        write_summary(result, summary)
+        return Finished(result, summary, one.journal.path).near(self._home)
+
+    @cached_property
+    def _origin(self) -> Provenance:
+        options = self._evaluation.options
+        return provenance(options.command, options.seed)
 
 
 def _breaker(options: Options) -> CircuitBreaker:
@@ -192,12 +273,12 @@ def _stop(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:
     return Stop(f"stopped by --fail_fast, as `{failed[0]}` failed") if failed else None
 
 
-def _specs(evaluation: Evaluation) -> Iterator[RunSpec]:
+def _specs(evaluation: Evaluation, eval_ids: Collection[str] | None) -> Iterator[RunSpec]:
     for index, planned in enumerate(evaluation.sets):
         yield from plan_runs(
             index,
             planned.loaded.eval_set.eval_set_id,
-            planned.cases,
+            [one for one in planned.cases if eval_ids is None or one.case.eval_id in eval_ids],
             planned.config.config,
             seed=evaluation.options.seed,
             timeout=evaluation.options.timeout,
@@ -218,31 +299,36 @@ def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitSta
     )
 
 
-def _finish(one: _OpenSet, evaluation: Evaluation, origin: Provenance, stop: Stop | None) -> Finished:
-    """The verdicts and the summary file of a finished eval set."""
-    planned, journal = one.planned, one.journal.path
-    result_id = journal.name.removesuffix(SUFFIX)
+def _result(
+    one: _OpenSet,
+    evaluation: Evaluation,
+    origin: Provenance,
+    stop: Stop | None,
+    eval_ids: Collection[str] | None,
+) -> EvalResult:
+    """The result of an eval set as it stands."""
+    planned = one.planned
     eval_set = planned.loaded.eval_set
     settled = {} if stop else one.settled  # a stop may say more about a case
-    cases = [settled.get(case.case.eval_id) or one.result_of(case.case, stop) for case in planned.cases]
-    outcomes = [outcome for runs in one.outcomes.values() for outcome in runs]
+    wanted = [case.case for case in planned.cases if eval_ids is None or case.case.eval_id in eval_ids]
+    cases = [settled.get(case.eval_id) or one.result_of(case, stop) for case in wanted]
+    outcomes = [outcome for case in wanted for outcome in one.outcomes[case.eval_id]]
     result = EvalResult(
-        result_id=result_id,
+        result_id=one.journal.path.name.removesuffix(SUFFIX),
         created=clock.timestamp(),
         eval_set=EvalSetRef(
             eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
         ),
         agent=_agent_ref(planned, evaluation.agents),
         config=one.config,
-        provenance=origin,
+        provenance=origin.model_copy(update={"rerun_of": planned.carried.result_id})
+        if planned.carried
+        else origin,
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )
-    result = one.diagnosis.explained(result)
-    summary = journal.with_name(f"{result_id}.json")
-    write_summary(result, summary)
-    return Finished(result, summary, journal)
+    return one.diagnosis.explained(result)
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

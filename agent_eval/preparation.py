@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.inputs.choice import Choice, fitting, has_failed
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
@@ -28,9 +29,14 @@ from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.plan import PlannedCase
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.patterns import checked_pattern
-from agent_eval.schema.result import ConfigRef, TokenPrices
-from agent_eval.schema.trace import get_all_tool_calls
+from agent_eval.schema.result import ConfigRef, EvalResult, RunRecord, RunStatus, TokenPrices
+from agent_eval.schema.trace import EvalStatus, get_all_tool_calls
 from agent_eval.simulation.players import Players, config_problems, players_of, scenario_problems
+from agent_eval.store.history import last_verdicts
+from agent_eval.store.journal import read_journal
+from agent_eval.store.summary import DEFAULT_FOLDER
+
+ALL_CASES = Choice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ class Options:
     """Paths, or `PATH:case1,case2`."""
     all: bool = False
     """Every eval set of the project."""
+    choice: Choice = ALL_CASES
+    """Which of their cases."""
     config: str | None = None
     num_runs: int | None = None
     """Overrides the config."""
@@ -92,6 +100,48 @@ class Options:
     """The command line, for the record."""
 
 
+class Again(StrEnum):
+    """Which runs of an earlier result are made again."""
+
+    ERRORS = "errors"
+    """Those that crashed, that could not be evaluated, or that are missing."""
+    FAILED = "failed"
+    """All runs of the cases that did not pass: to repeat only those that failed would better the rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A result that the new one completes."""
+
+    result: EvalResult
+    journal: Path
+    again: Again
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Runs of an earlier result that stand."""
+
+    result_id: str
+    journal: Path
+    runs: frozenset[tuple[str, int]]
+    """Case and run index of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What code hands over itself; the rest is found by the names that the options have."""
+
+    agent: Agent | None = None
+    eval_set: LoadedEvalSet | None = None
+    config: LoadedConfig | None = None
+    earlier: Earlier | None = None
+    """A result whose runs stand, except those that are to be made again."""
+
+
+NOTHING = Given()
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedSet:
     """One eval set, ready to run: everything that can be checked has been."""
@@ -104,6 +154,7 @@ class PlannedSet:
     scorer: Scorer
     players: Players
     agent_why: str
+    carried: Carried | None = None
 
     @property
     def num_runs(self) -> int:
@@ -128,11 +179,18 @@ class Evaluation:
     @property
     def runs(self) -> int:
         """How many runs there are to make."""
-        return sum(len(planned.cases) * planned.num_runs for planned in self.sets)
+        return sum(
+            len(planned.cases) * planned.num_runs - (len(planned.carried.runs) if planned.carried else 0)
+            for planned in self.sets
+        )
 
 
-def plan_evaluation(options: Options) -> Evaluation:
+def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
     """Finds, loads and checks everything. No agent is asked anything yet.
+
+    Args:
+        options: what was asked for.
+        given: what need not be found, as the caller has it.
 
     Raises:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
@@ -142,14 +200,21 @@ def plan_evaluation(options: Options) -> Evaluation:
     project = find_project()
     if options.env_file:
         load_env_file(Path(options.env_file))
+    reads: list[ReadSet] = []
     planned: list[PlannedSet] = []
     problems: list[Problem] = []
     agents: dict[str, Agent] = {}
-    selectors = selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+    selectors = _selectors(options, given, project)
     judges = open_judges(options.judges, project, selectors, options.config)
     for selector in selectors:
         try:
-            planned.append(_plan_set(selector, options, project, agents, judges))
+            reads.append(_read(selector, options, given))
+        except InputError as error:
+            problems += error.problems
+    chosen, notes = (reads, ()) if problems else _chosen(reads, options)
+    for read in chosen:
+        try:
+            planned.append(_plan_set(read, options, project, agents, judges, given))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -161,10 +226,66 @@ def plan_evaluation(options: Options) -> Evaluation:
         judges=judges,
         judge_prices=project.settings.judge_prices,
         warnings=(
+            *notes,
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
     )
+
+
+def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
+    if given.eval_set:
+        return [Selector(str(given.eval_set.path))]
+    return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+
+
+def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
+    """The sets with the cases that are to run, without those that have none; and what to know of that.
+
+    Raises:
+        InputError: none is left.
+    """
+    choice = options.choice
+    if choice == ALL_CASES:
+        return list(reads), ()
+    known = [case.eval_id for read in reads for case in read.cases]
+    problems = [
+        Problem(f"there is no case `{case_id}`", hint=did_you_mean(case_id, known))
+        for case_id in choice.case_ids
+        if case_id not in known
+    ]
+    if problems:
+        raise InputError(*problems)
+    named = [replace(read, cases=fitting(read.cases, names_of(read), choice)) for read in reads]
+    left = [read for read in named if read.cases]
+    if not left:
+        raise InputError(
+            Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
+        )
+    return _by_history(left, options) if choice.needs_history else (left, ())
+
+
+def names_of(read: ReadSet) -> str:
+    """The names of an eval set that `-k` may mean."""
+    return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
+
+
+def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
+    """The cases that did not pass when they last ran: alone, or before the others."""
+    folder = Path(options.output or DEFAULT_FOLDER)
+    failed: list[ReadSet] = []
+    in_order: list[ReadSet] = []
+    for read in reads:
+        eval_ids = [case.eval_id for case in read.cases]
+        verdicts = last_verdicts(folder, read.loaded.eval_set.eval_set_id, eval_ids)
+        first = [case for case in read.cases if has_failed(case, verdicts)]
+        others = [case for case in read.cases if not has_failed(case, verdicts)]
+        if first:
+            failed.append(replace(read, cases=first))
+        in_order.append(replace(read, cases=[*first, *others]))
+    if not options.choice.last_failed:
+        return in_order, ()
+    return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +305,29 @@ def read_set(selector: Selector, config: str | None) -> ReadSet:
     Raises:
         InputError: one of them cannot be read, or has not what is selected.
     """
-    path = Path(selector.file)
-    loaded = load_eval_set(path)
-    found = Found(config, "--config") if config else find_config(path)
+    loaded = load_eval_set(Path(selector.file))
+    return _with_config(loaded, selector, config)
+
+
+def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
+    loaded = given.eval_set or load_eval_set(Path(selector.file))
+    if given.config is None:
+        return _with_config(loaded, selector, options.config)
+    return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
+
+
+def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
+    found = Found(config, "--config") if config else find_config(loaded.path)
     return ReadSet(
         loaded=loaded,
-        cases=select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file),
+        cases=_selected(loaded, selector),
         config=load_config(Path(found.reference)) if found else default_config(),
         config_why=found.why if found else "the default, as no config was found",
     )
+
+
+def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
+    return select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
 
 
 def metrics_of(
@@ -268,18 +403,24 @@ def load_env_file(path: Path) -> None:
 
 
 def _plan_set(
-    selector: Selector, options: Options, project: Project, agents: dict[str, Agent], judges: Judges
+    read: ReadSet,
+    options: Options,
+    project: Project,
+    agents: dict[str, Agent],
+    judges: Judges,
+    given: Given,
 ) -> PlannedSet:
     """Finds and checks what one eval set needs; its agents are added to `agents`."""
-    read = read_set(selector, options.config)
     loaded, cases, config = read.loaded, read.cases, read.config
     if options.num_runs is not None:
         config = with_num_runs(config, options.num_runs)
-    named = public_address(options.url) if options.url else options.agent
+    named = given.agent.name if given.agent else options.agent
+    if options.url:
+        named = public_address(options.url)
     found_agents = [find_agent(case, named, project) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
-            agents[reference] = _agent(reference, options)
+            agents[reference] = given.agent or _agent(reference, options)
     own = [Path(agent.reference).resolve() for agent in found_agents if Path(agent.reference).is_dir()]
     metrics = metrics_of(read, project, judges, own)
     _check(metrics, cases, loaded, config)
@@ -296,6 +437,43 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
+        carried=_carried(given.earlier, cases, config) if given.earlier else None,
+    )
+
+
+def _carried(earlier: Earlier, cases: Sequence[EvalCase], config: LoadedConfig) -> Carried:
+    """The runs that stand: none of a case that is not what it was.
+
+    Raises:
+        InputError: scores under another config cannot be joined with new ones, or there is no journal.
+    """
+    result, journal = earlier.result, str(earlier.journal)
+    if result.config.sha256 != config.sha256:
+        raise InputError(Problem("was made under another config, so new runs cannot be added to it", journal))
+    same = {
+        case.eval_id: case.verdict
+        for case in result.cases
+        if any(one.eval_id == case.eval_id and case_sha256(one) == case.sha256 for one in cases)
+    }
+    num_runs = config.config.multi_run_config.num_runs
+    return Carried(
+        result.result_id,
+        earlier.journal,
+        frozenset(
+            (record.eval_id, record.run_index)
+            for record in read_journal(earlier.journal)
+            if record.eval_id in same
+            and record.run_index < num_runs
+            and _stands(record, same[record.eval_id], earlier.again)
+        ),
+    )
+
+
+def _stands(record: RunRecord, verdict: EvalStatus, again: Again) -> bool:
+    if again is Again.FAILED:
+        return verdict is EvalStatus.PASSED
+    return record.status is RunStatus.COMPLETED and not any(
+        metric.status is EvalStatus.NOT_EVALUATED for metric in record.metrics
     )
 
 
@@ -309,7 +487,7 @@ def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, con
         return Scorer(metrics, timeout)
     except InputError as error:
         file = str(config.path) if config.path else None
-        raise InputError(*(dataclasses.replace(problem, file=file) for problem in error.problems)) from None
+        raise InputError(*(replace(problem, file=file) for problem in error.problems)) from None
 
 
 def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) -> Players:
@@ -323,9 +501,7 @@ def _players(cases: Sequence[EvalCase], config: LoadedConfig, judges: Judges) ->
     except InputError as error:
         file = str(config.path) if config.path else None
         place = "user_simulator_config.model"
-        raise InputError(
-            *(dataclasses.replace(problem, file=file, path=place) for problem in error.problems)
-        ) from None
+        raise InputError(*(replace(problem, file=file, path=place) for problem in error.problems)) from None
 
 
 def case_sha256(case: EvalCase) -> str:
@@ -364,7 +540,7 @@ def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
     """A config whose cases run so often."""
     multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
     changed = config.config.model_copy(update={"multi_run_config": multi})
-    return dataclasses.replace(config, config=changed)
+    return replace(config, config=changed)
 
 
 def _check(
@@ -410,7 +586,7 @@ def criteria_problems(metrics: Sequence[ConfiguredMetric], config: LoadedConfig)
 def _check_playable(cases: Sequence[EvalCase], loaded: LoadedEvalSet, config: LoadedConfig) -> None:
     """What can be read, but that nobody can play."""
     file = str(config.path) if config.path else None
-    problems = [dataclasses.replace(problem, file=file) for problem in config_problems(config.config)]
+    problems = [replace(problem, file=file) for problem in config_problems(config.config)]
     problems += [
         Problem(f"case `{case.eval_id}`: {told}", str(loaded.path))
         for case in cases

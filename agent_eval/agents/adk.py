@@ -48,8 +48,10 @@ class AdkSource:
     """The module's `reset_data`, called before each run."""
     inner_calls: bool = False
     """Record what agents inside an AgentTool do."""
-    artifacts: str | None = None
-    """A folder or `gs://bucket` for artifacts; in memory if not given."""
+    artifacts: str | BaseArtifactService | None = None
+    """A folder or `gs://bucket` for artifacts, or what keeps them; in memory if not given."""
+    sub_agent: str | None = None
+    """Run the agent of this name below the root."""
 
 
 def load_yaml(path: Path) -> BaseAgent:
@@ -62,10 +64,18 @@ def load_yaml(path: Path) -> BaseAgent:
     return from_config(str(path))
 
 
-def artifact_service(where: str | None) -> BaseArtifactService:
+def has_agent(made: Any, name: str) -> bool:
+    """Whether an agent of this name is among an app's or agent's."""
+    root = made.root_agent if isinstance(made, App) else made
+    return isinstance(root, BaseAgent) and root.find_agent(name) is not None
+
+
+def artifact_service(where: str | BaseArtifactService | None) -> BaseArtifactService:
     """Where artifacts are kept; each run's own are under its session id."""
     if where is None:
         return InMemoryArtifactService()
+    if isinstance(where, BaseArtifactService):
+        return where
     if where.startswith("gs://"):
         from google.adk.artifacts.gcs_artifact_service import GcsArtifactService
 
@@ -146,9 +156,11 @@ class AdkAgent:
             if inspect.isawaitable(result):
                 await result
         made = await self._source.make()
-        if isinstance(made, App):
-            return made
-        return App.model_construct(name=self.name, root_agent=made, plugins=[])
+        if not isinstance(made, App):
+            made = App.model_construct(name=self.name, root_agent=made, plugins=[])
+        if self._source.sub_agent:
+            made = made.model_copy(update={"root_agent": made.root_agent.find_agent(self._source.sub_agent)})
+        return made
 
 
 def _author(event: Event, root: Any) -> str:

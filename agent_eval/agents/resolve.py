@@ -15,13 +15,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_eval.agents.base import Agent, AgentSession, SessionRequest
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
 from agent_eval.imports import import_from
 from agent_eval.schema.trace import AppDetails
+
+if TYPE_CHECKING:
+    from google.adk.artifacts.base_artifact_service import BaseArtifactService
 
 ATTRIBUTES = ("app", "root_agent", "agent", "get_agent_async")
 
@@ -34,8 +37,13 @@ class AgentOptions:
     """Keep what a factory gives for all runs, instead of asking it anew for each."""
     record_inner_calls: bool = False
     """Record what ADK agents inside an AgentTool do."""
-    artifacts: str | None = None
-    """Where ADK agents keep artifacts: a folder, or `gs://bucket`; in memory if not given."""
+    artifacts: str | BaseArtifactService | None = None
+    """Where ADK agents keep artifacts: a folder, `gs://bucket`, or a service; in memory if not given."""
+    sub_agent: str | None = None
+    """Run the ADK agent of this name below the one that is found."""
+
+
+NO_OPTIONS = AgentOptions()
 
 
 def resolve_agent(reference: str, options: AgentOptions) -> Agent:
@@ -83,7 +91,7 @@ def _is_importable(module_name: str) -> bool:
 def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
     """An ADK agent written as `root_agent.yaml`."""
     try:
-        from agent_eval.agents.adk import AdkAgent, AdkSource, load_yaml
+        from agent_eval.agents.adk import load_yaml
     except ImportError as error:
         raise AgentError(Problem(str(error), str(path), hint=_import_hint(error))) from error
     try:
@@ -92,9 +100,7 @@ def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
         raise AgentError(
             Problem(f"cannot be loaded: {type(error).__name__}: {error}", str(path / "root_agent.yaml"))
         ) from error
-    return AdkAgent(
-        name, AdkSource(_shared(agent), False, None, options.record_inner_calls, options.artifacts)
-    )
+    return adapted(agent, name, str(path), None, options)
 
 
 def _load_dotenv(path: Path) -> None:
@@ -151,7 +157,7 @@ def _agent_of(
             found = getattr(holder, key, None)
             if found is not None and not isinstance(found, ModuleType) and (key != "app" or _is_adk(found)):
                 reset = next((hook for one in holders if (hook := getattr(one, "reset_data", None))), None)
-                return _adapted(found, name, reference, reset, options)
+                return adapted(found, name, reference, reset, options)
     raise AgentError(
         Problem(
             f"`{module.__name__}` has no {' or '.join(f'`{key}`' for key in wanted)}",
@@ -181,10 +187,25 @@ def _is_factory(found: Any) -> bool:
     return False
 
 
-def _adapted(
-    found: Any, name: str, reference: str, reset: Callable[[], object] | None, options: AgentOptions
+def adapted(
+    found: Any,
+    name: str,
+    reference: str,
+    reset: Callable[[], object] | None = None,
+    options: AgentOptions = NO_OPTIONS,
 ) -> Agent:
-    """The adapter for what was found."""
+    """The adapter for what was found.
+
+    Args:
+        found: the agent, or a factory that makes it.
+        name: its name.
+        reference: where it was found, for errors.
+        reset: what puts its data back before each run.
+        options: how it is built and run.
+
+    Raises:
+        AgentError: it is of no known kind.
+    """
     if not callable(found) and not _is_adk(found):
         raise AgentError(
             Problem(
@@ -196,16 +217,27 @@ def _adapted(
 
     def adapter(make: Callable[[], Awaitable[Any]], sample: Any, *, is_fresh: bool) -> Agent:
         if not _is_adk(sample):
+            if options.sub_agent:
+                raise _no_sub_agent(options.sub_agent, reference)
             return PythonAgent(name, make)
-        from agent_eval.agents.adk import AdkAgent, AdkSource  # imports google-adk
+        from agent_eval.agents.adk import AdkAgent, AdkSource, has_agent  # imports google-adk
 
-        return AdkAgent(name, AdkSource(make, is_fresh, reset, options.record_inner_calls, options.artifacts))
+        if options.sub_agent and not has_agent(sample, options.sub_agent):
+            raise _no_sub_agent(options.sub_agent, reference)
+        source = AdkSource(
+            make, is_fresh, reset, options.record_inner_calls, options.artifacts, options.sub_agent
+        )
+        return AdkAgent(name, source)
 
     if _is_factory(found):
         return MadeAgent(
             name, _built(found, once=options.share), partial(adapter, is_fresh=not options.share)
         )
     return adapter(_shared(found), found, is_fresh=False)
+
+
+def _no_sub_agent(name: str, reference: str) -> AgentError:
+    return AgentError(Problem(f"there is no sub-agent `{name}`", reference))
 
 
 class MadeAgent:

@@ -13,12 +13,16 @@ from agent_eval.cli import (
     compare,
     explain,
     grade,
+    history,
+    init,
     judge,
     lint,
     metrics,
+    record,
     report,
     run,
     scenario,
+    schema,
 )
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
@@ -40,7 +44,6 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "token_normalize_func": _with
 app = typer.Typer(
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
@@ -53,6 +56,10 @@ for commands in (app, eval_app):
     commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
+    commands.command("init", epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
+    commands.command("record", epilog=record.EPILOG, context_settings=SETTINGS)(record.record)
+    commands.command("history", epilog=history.EPILOG, context_settings=SETTINGS)(history.history)
+    commands.command("schema", epilog=schema.EPILOG, context_settings=SETTINGS)(schema.schema)
 judge_app = typer.Typer(help="What judges are asked, and how good they are.", no_args_is_help=True)
 judge_app.command("show", epilog=judge.SHOW_EPILOG, context_settings=SETTINGS)(judge.show)
 judge_app.command("check", epilog=judge.CHECK_EPILOG, context_settings=SETTINGS)(judge.check)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent_eval.cli.completion import complete_eval_sets, complete_judged_metrics
 from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
@@ -29,12 +30,19 @@ agent-eval judge check orders.evalset.json --labels labels.jsonl --result RESULT
 A label is {"eval_id": "refund", "response": "It is on its way.", "label": "fail"}; without a response, it is
 about the run of that case in the result, run_index 0 unless it says otherwise."""
 
-EvalSetArgument = Annotated[str, typer.Argument(metavar="EVALSET", help="The eval set.")]
+EvalSetArgument = Annotated[
+    str, typer.Argument(metavar="EVALSET", help="The eval set.", autocompletion=complete_eval_sets)
+]
 ConfigOption = Annotated[
     str | None, typer.Option("--config", help="The eval config, else the one beside the eval set.")
 ]
 MetricOption = Annotated[
-    str | None, typer.Option("--metric", help="One judged metric; without it, all of them.")
+    str | None,
+    typer.Option(
+        "--metric",
+        help="One judged metric; without it, all of them.",
+        autocompletion=complete_judged_metrics,
+    ),
 ]
 ResultOption = Annotated[str | None, typer.Option("--result", help="A result whose runs are meant.")]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent_eval.cli.completion import complete_results
 from agent_eval.cli.options import (
     CodeQualityFile,
     DebugFlag,
@@ -23,6 +23,8 @@ from agent_eval.errors import ExitCode
 
 EPILOG = """Examples:
 
+agent-eval report latest
+
 agent-eval report .agent_eval/results/orders/20260131T093000250Z-1a2b3c4d.json
 
 agent-eval report my_agent/.adk/eval_history/my_agent_orders_1796053710.97.evalset_result.json
@@ -35,7 +37,11 @@ The exit code is 0 for every result that can be read, whatever it says."""
 def report(
     result: Annotated[
         str,
-        typer.Argument(help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK."),
+        typer.Argument(
+            help="A summary, a journal, a result file of ADK, a folder of results, `latest`, `previous`, "
+            "`baseline` or `git:REF`.",
+            autocompletion=complete_results,
+        ),
     ],
     html: HtmlFile = None,
     junit_xml: JunitFile = None,
@@ -47,14 +53,15 @@ def report(
 ) -> None:
     """Show a stored result: the tables that `run` prints."""
     with Output(json=json_output, debug=debug) as out:
-        from agent_eval.stored import read_stored
+        from agent_eval.references import resolved
 
         view = View(json=json_output, detailed=print_detailed_results)
-        stored = read_stored(Path(result))
+        results = resolved(result, folder=None)
         files = ReportFiles.of(html, junit_xml, markdown, codequality).prepared()
-        if stored.journal is None and not stored.kept:
-            out.note("its journal is not beside it, so there are no turns to show")
-        show([stored], view, ExitCode.PASSED, out)
-        for error in write_reports([stored], files):
+        for stored in results:
+            if stored.journal is None and not stored.kept:
+                out.note(f"{stored.path}: its journal is not beside it, so there are no turns to show")
+        show(results, view, ExitCode.PASSED, out)
+        for error in write_reports(results, files):
             raise error
         out.exit(ExitCode.PASSED)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
+from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
 from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import (
     CodeQualityFile,
@@ -24,6 +25,7 @@ from agent_eval.cli.options import (
 )
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
 
@@ -45,6 +47,8 @@ agent-eval run --evalset orders.evalset.json --config strict.json --json > resul
 Option names take hyphens as well: --num-runs is --num_runs."""
 
 
+CASES = "Cases"
+"""The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
 JUDGES = "Judges"
@@ -59,13 +63,64 @@ def run(
             help="The agent (a folder, a .py file, package.module:attribute), then eval sets. "
             "Without an agent: the one in pyproject.toml, or the cases' app_name.",
             show_default=False,
+            autocompletion=complete_targets,
         ),
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="The agent, when not named first.")] = None,
     evalset: Annotated[
-        list[str] | None, typer.Option("--evalset", help="An eval set; may be given several times.")
+        list[str] | None,
+        typer.Option(
+            "--evalset",
+            help="An eval set; may be given several times.",
+            autocompletion=complete_eval_sets,
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every eval set of the project.")] = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            help="Only this case; may be given several times.",
+            rich_help_panel=CASES,
+            autocompletion=complete_cases,
+        ),
+    ] = None,
+    expression: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="EXPR",
+            help="Only cases whose names fit, as in pytest: 'refund and not slow'.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    last_failed: Annotated[
+        bool,
+        typer.Option(
+            "--last_failed",
+            "--lf",
+            help="Only cases that did not pass when they last ran.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
+    failed_first: Annotated[
+        bool, typer.Option("--failed_first", "--ff", help="Those come first.", rich_help_panel=CASES)
+    ] = False,
+    rerun: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--rerun",
+            metavar="errors|failed RESULT",
+            help="Make these runs of a result again, and join them with its others.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Run again when agent, eval sets or configs change.", rich_help_panel=CASES
+        ),
+    ] = False,
     config: Annotated[
         str | None,
         typer.Option(
@@ -202,12 +257,14 @@ def run(
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
+        from agent_eval.inputs.choice import Choice
         from agent_eval.preparation import JudgeOptions, Options, plan_evaluation
 
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
             all=every,
+            choice=Choice(tuple(case or ()), expression, last_failed, failed_first),
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
@@ -235,8 +292,12 @@ def run(
             output=output,
             command=command_line(sys.argv),
         )
+        if watch:
+            from agent_eval.cli.watch import keep_running
+
+            out.exit(keep_running(options, sys.argv[1:], out))
         files = ReportFiles.of(html, junit_xml, markdown, codequality)
-        evaluation = plan_evaluation(options)
+        evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 

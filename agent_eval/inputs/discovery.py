@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,3 +173,23 @@ def select_cases(cases: Sequence[EvalCase], case_ids: Sequence[str], file: str) 
 def _listed(names: Sequence[str], most: int = 10) -> str:
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def agents_of(project: Project) -> list[Path]:
+    """What looks like an agent in the project's folders for them; nothing is imported to find out."""
+    found = []
+    for folder in (project.root / name for name in project.settings.agents):
+        for path in sorted(folder.glob("*")):
+            sources = [path / "agent.py", path / "__init__.py"] if path.is_dir() else [path]
+            written = any(source.suffix == ".py" and _exposes_agent(source) for source in sources)
+            if written or (path / "root_agent.yaml").is_file():
+                found.append(path)
+    return found
+
+
+def _exposes_agent(source: Path) -> bool:
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(re.search(r"^(?:async )?(?:def )?root_agent\b", text, re.MULTILINE))

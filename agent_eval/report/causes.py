@@ -32,6 +32,7 @@ def causes_table(causes: Sequence[Cause], attempts: int = 1) -> Table:
 
 def print_explanation(console: Console, result: EvalResult, cases: Sequence[CaseResult]) -> None:
     """Every cause of what did not pass, by case and metric."""
+    console.print()
     console.print(Text(printable(result.eval_set.eval_set_id), "bold"))
     if result.causes:
         console.print()

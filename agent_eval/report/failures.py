@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import StringIO
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -63,6 +64,27 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
     for eval_id, case in failed.items():
         console.print()
         console.print(_failure(console, case, first.get(eval_id)))
+    code = next(_codes(failed.values()), None)
+    if code:
+        console.print()
+        console.print(Text(f"agent-eval explain {code} tells more of that cause", "dim"))
+
+
+def _codes(cases: Iterable[CaseResult]) -> Iterator[str]:
+    """The codes of the causes shown."""
+    for case in cases:
+        yield from (cause.code for cause in case.causes)
+        yield from (cause.code for metric in case.metrics for cause in metric.causes)
+
+
+def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 80) -> str:
+    """What `print_failures` shows, as plain text."""
+    console = Console(
+        file=StringIO(), width=width, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    with console.capture() as shown:
+        print_failures(console, result, records)
+    return "\n".join(line.rstrip() for line in shown.get().strip("\n").splitlines())
 
 
 def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:

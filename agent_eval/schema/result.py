@@ -372,6 +372,8 @@ class Provenance(Value):
     packages: dict[str, str]
     graded_from: RareText = None
     """The id of the result whose runs were scored again. Seed and commit are those of the runs."""
+    rerun_of: RareText = None
+    """The id of the result that the runs are from which were not made again."""
 
 
 class TokenPrices(Value):
@@ -437,3 +439,19 @@ class EvalResult(Value):
     causes: RareCauses = []
     """What the cases that did not pass have in common, and so is no fault of theirs."""
     cases: list[CaseResult]
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every case passed; one that could not be evaluated did not."""
+        return self.totals.cases > 0 and self.totals.passed == self.totals.cases
+
+    def case(self, eval_id: str) -> CaseResult:
+        """The result of one case.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        for case in self.cases:
+            if case.eval_id == eval_id:
+                return case
+        raise KeyError(eval_id)
