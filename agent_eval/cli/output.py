@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import os
-import secrets
 import shlex
 import sys
 from collections.abc import Iterable
@@ -75,7 +74,9 @@ class Output:
 
     def _close_fence(self) -> None:
         """From here on GitHub obeys no command: agents and judges could say one."""
-        self._fence = secrets.token_hex(16)
+        from agent_eval import clock
+
+        self._fence = clock.new_id(32)
         print(f"::stop-commands::{self._fence}", file=self.report.file)
 
     def _open_fence(self) -> None:

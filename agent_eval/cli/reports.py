@@ -130,10 +130,9 @@ def _located(results: Sequence[Stored]) -> list[Located]:
     located = []
     for one in results:
         named = one.result.eval_set
-        path = Path(named.path).resolve()
-        inside = path.relative_to(top).as_posix() if path.is_relative_to(top) else named.path
-        shown = inside if named.path else str(one.path)  # a result of ADK does not name its eval set's file
-        located.append(Located(one.result, shown, case_lines(path, named.sha256)))
+        path = Path(named.path or one.path).resolve()  # a result of ADK does not name its eval set's file
+        shown = path.relative_to(top) if path.is_relative_to(top) else path
+        located.append(Located(one.result, shown.as_posix(), case_lines(path, named.sha256)))
     return located
 
 

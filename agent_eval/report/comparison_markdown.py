@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from agent_eval.compare.comparison import CaseChange, Change, Comparison
@@ -15,16 +14,10 @@ from agent_eval.report.comparison import (
     score_line,
     suite_lines,
 )
-from agent_eval.report.text import count, printable, shortened
+from agent_eval.report.markdown import escaped
+from agent_eval.report.text import count, shortened
 
 ARROW = "→"
-_SPECIAL = re.compile(r"[\\`*_{}\[\]()#+!|~]")
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "\n": " ", "\t": " "})
-
-
-def escaped(text: str) -> str:
-    """Text from outside as Markdown that shows it and nothing else: no link, tag, mention or new cell."""
-    return _SPECIAL.sub(r"\\\g<0>", printable(text)).translate(_ENTITIES)
 
 
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:

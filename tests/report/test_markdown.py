@@ -44,6 +44,8 @@ WORDS = [
     "===",
     "+ one",
     "1) one",
+    "back\\slash",
+    "plain",
     NASTY,
 ]
 
