@@ -50,28 +50,24 @@ def paired(baseline: str, candidate: str, *, folder: str | None, eval_sets: Sequ
     if baseline == candidate == BASELINE:
         raise InputError(Problem("a baseline cannot be compared with itself", hint=FORMS))
     if candidate == BASELINE:
-        before = resolved(baseline, folder=folder)
-        after = [_baseline_of(one) for one in _wanted(before, eval_sets)]
+        before = _wanted(resolved(baseline, folder=folder), eval_sets)
+        after = _baselines_of(before)
     else:
-        after = resolved(candidate, folder=folder)
-        is_baseline = baseline == BASELINE
-        before = (
-            [_baseline_of(one) for one in _wanted(after, eval_sets)]
-            if is_baseline
-            else resolved(baseline, folder=folder)
-        )
+        after = _wanted(resolved(candidate, folder=folder), eval_sets)
+        found = _baselines_of(after) if baseline == BASELINE else resolved(baseline, folder=folder)
+        before = _wanted(found, eval_sets)
     if len(before) == len(after) == 1:  # two files may be of two eval sets, which is then told
         return Paired([Pair(before[0], after[0])], list(_git_notes((baseline, candidate), before + after)))
-    ours, theirs = ({_id(one): one for one in _wanted(side, eval_sets)} for side in (before, after))
+    ours, theirs = ({_id(one): one for one in side} for side in (before, after))
     pairs = [Pair(ours[name], theirs[name]) for name in theirs if name in ours]
     if not pairs:
         have = " and ".join(f"`{', '.join(side) or 'nothing'}`" for side in (ours, theirs))
         raise InputError(Problem(f"`{baseline}` and `{candidate}` have no eval set in common: {have}"))
     alone = [
-        f"eval set `{name}` is not compared: only `{side}` has a result of it"
-        for side, one, other in ((baseline, ours, theirs), (candidate, theirs, ours))
+        f"eval set `{name}` is not compared: `{other}` has no result of it"
+        for one, others, other in ((ours, theirs, candidate), (theirs, ours, baseline))
         for name in one
-        if name not in other and len(other) > 1
+        if name not in others and not Path(other).is_file()
     ]
     compared = [stored for pair in pairs for stored in (pair.baseline, pair.candidate)]
     return Paired(pairs, [*alone, *_git_notes((baseline, candidate), compared)])
@@ -169,16 +165,16 @@ def _git_notes(references: Sequence[str], compared: Iterable[Stored]) -> Iterato
                 yield f"{one.path} was made from a working folder with uncommitted changes"
 
 
-def _baseline_of(stored: Stored) -> Stored:
-    """The baseline that is kept for the eval set of a result."""
+def _baselines_of(results: Sequence[Stored]) -> list[Stored]:
+    """The baselines that are kept for the eval sets of results: of those that have one."""
     from agent_eval.baselines import baseline_path
 
-    path = baseline_path(stored.result.eval_set.path, str(stored.path))
-    if not path.exists():
-        raise InputError(
-            Problem("no such baseline", str(path), hint="set one: agent-eval baseline set RESULT")
-        )
-    return read_stored(path)
+    paths = [baseline_path(one.result.eval_set.path, str(one.path)) for one in results]
+    kept = [path for path in paths if path.exists()]
+    if paths and not kept:
+        hint = "set one: agent-eval baseline set RESULT"
+        raise InputError(*(Problem("no such baseline", str(path), hint=hint) for path in paths))
+    return [read_stored(path) for path in kept]
 
 
 def _baselines() -> list[Stored]:

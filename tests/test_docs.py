@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml
 
 import agent_eval
 from agent_eval.inputs.configs import parse_config
@@ -123,3 +124,44 @@ def test_every_metric_is_in_the_table_of_those_that_fit_scenarios() -> None:
         said = fits[metric.info.metric_name]
         expected = "no" if metric.needs_reference else "only" if metric.needs_scenario else "yes"
         assert said == (expected if metric.info.requires_threshold else "always"), metric.info.metric_name
+
+
+def test_way_from_nothing_to_a_red_check_and_back(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "first-check.md"
+    (agent,) = blocks(page, "python")
+    (eval_set,) = blocks(page, "json")
+    look, report, again = [text.removeprefix("$ agent-eval ").split() for text in blocks(page, "console")]
+    (tmp_path / "clerk.py").write_text(agent)
+    (tmp_path / "clerk.evalset.json").write_text(eval_set)
+
+    red = run(tmp_path, *look)
+    assert red.returncode == 1, red.stderr
+    code = re.search(r"AE\d{3}", red.stdout)
+    assert code, red.stdout
+    assert code[0] in page.read_text()
+    assert run(tmp_path, "explain", code[0]).returncode == 0
+
+    assert run(tmp_path, *report).returncode == 1
+    suite = JUnitXml.fromfile(str(tmp_path / "report.xml"))
+    assert (suite.tests, suite.failures, suite.errors) == (2, 1, 0)
+    assert code[0] in (tmp_path / "report.xml").read_text()
+    assert "<html" in (tmp_path / "report.html").read_text()
+
+    lines = [line for line in agent.splitlines() if '"please"' not in line and "is shipped" not in line]
+    (tmp_path / "clerk.py").write_text("\n".join(lines))
+    mended = run(tmp_path, *again)
+    assert mended.returncode == 0, mended.stdout
+    assert "1 case" in mended.stdout
+
+
+def test_reference_is_what_the_code_says() -> None:
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert spec
+    assert spec.loader
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+
+    page = reference.page()
+    assert page == reference.PAGE.read_text(encoding="utf-8"), "python docs/reference.py"
+    told = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert max(len(line) for text in told for line in text.splitlines()) <= 80

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_eval.cli.options import DebugFlag, JsonFlag
+from agent_eval.cli.options import DebugFlag, HtmlFile, JsonFlag
 from agent_eval.cli.output import Output
+from agent_eval.cli.reports import write_comparison_page, write_file
 from agent_eval.compare.gate import Gate
 from agent_eval.errors import ExitCode, InputError, Problem
 
@@ -59,6 +60,7 @@ def compare(
         str | None,
         typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown; `-` is stdout."),
     ] = None,
+    html: HtmlFile = None,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -82,6 +84,8 @@ def compare(
             _write_markdown(comparisons, markdown)
         for number, comparison in enumerate(comparisons):
             print_comparison(out.report, comparison, named=len(comparisons) > 1, first=number == 0)
+        if html:
+            write_comparison_page(comparisons, Path(html))
         out.exit(code)
 
 
@@ -108,4 +112,4 @@ def _write_markdown(comparisons: list[Comparison], file: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     else:
-        Path(file).write_text(text, encoding="utf-8")
+        write_file(text.encode(), Path(file))

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from agent_eval.cli.completion import complete_results
 from agent_eval.cli.options import DebugFlag, JsonFlag
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode, InputError, Problem, did_you_mean
 
 if TYPE_CHECKING:
-    from agent_eval.schema.result import CaseResult, EvalResult
+    from agent_eval.schema.result import CaseResult, Cause, EvalResult
     from agent_eval.stored import Stored
 
 EPILOG = """Examples:
 
-agent-eval explain .agent_eval/results/orders/20260131T093000250Z-1a2b3c4d.json --case refund
+agent-eval explain latest --case refund
 
 agent-eval explain AE101
 
@@ -32,10 +33,11 @@ def explain(
     target: Annotated[
         str | None,
         typer.Argument(
-            metavar="[RESULT|CODE]",
-            help="A summary, a journal or a result file of ADK; or a code such as AE101. "
-            "Without: every code there is.",
+            metavar="RESULT|CODE",
+            help="A summary, a journal, a result file of ADK, a folder of results, `latest`, `previous`, "
+            "`baseline` or `git:REF`; or a code such as AE101. Without: every code there is.",
             show_default=False,
+            autocompletion=complete_results,
         ),
     ] = None,
     case: Annotated[list[str] | None, typer.Option("--case", help="Only this case of the result.")] = None,
@@ -56,7 +58,11 @@ _CODE = re.compile(r"AE\w*|[a-z]+(-[a-z]+)*", re.IGNORECASE)
 
 
 def _is_code(target: str) -> bool:
-    """Whether an argument is a code or a short name, rather than a file."""
+    """Whether an argument is a code or a short name, rather than a file or a name of results."""
+    from agent_eval.references import BASELINE, LATEST, PREVIOUS
+
+    if target in (BASELINE, LATEST, PREVIOUS):
+        return False
     return bool(_CODE.fullmatch(target)) and not Path(target).exists()
 
 
@@ -92,16 +98,17 @@ def _code(name: str, out: Output) -> NoReturn:
     out.exit(ExitCode.PASSED)
 
 
-def _result(target: str, wanted: list[str], out: Output) -> NoReturn:
+def _result(reference: str, wanted: list[str], out: Output) -> NoReturn:
+    from agent_eval.references import resolved
     from agent_eval.report.causes import print_explanation
-    from agent_eval.stored import read_stored
 
-    stored = read_stored(Path(target))
-    result = _explained(stored, out)
-    cases = _selected(result, wanted, target)
+    results = [_explained(stored, out) for stored in resolved(reference, folder=None)]
+    _refuse_unknown([case for result in results for case in result.cases], wanted, reference)
+    chosen = [(result, cases) for result in results if (cases := _chosen(result, wanted)) or not wanted]
     if out.is_json:
-        out.json(_document(result, cases))
-    print_explanation(out.report, result, cases)
+        out.json(_document(chosen))
+    for result, cases in chosen:
+        print_explanation(out.report, result, cases)
     out.exit(ExitCode.PASSED)
 
 
@@ -110,50 +117,69 @@ def _explained(stored: Stored, out: Output) -> EvalResult:
     from agent_eval.diagnose.diagnosis import explained
 
     if stored.journal is None and not stored.kept:
-        out.note("its journal is not beside it, so the causes are those found when it was run")
+        out.note(f"{stored.path}: its journal is not beside it, so the causes are those found at its time")
         return stored.result
     return explained(stored.result, stored.records())
 
 
-def _selected(result: EvalResult, wanted: list[str], file: str) -> list[CaseResult]:
-    """The cases named; without, those that have something to explain.
+def _refuse_unknown(cases: list[CaseResult], wanted: list[str], reference: str) -> None:
+    """Refuses names of cases that there are not.
 
     Raises:
-        InputError: the result has no such case.
+        InputError: there are some.
     """
-    known = [case.eval_id for case in result.cases]
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        raise InputError(
-            *(Problem(f"there is no case `{name}`", file, hint=did_you_mean(name, known)) for name in unknown)
-        )
+    known = [case.eval_id for case in cases]
+    problems = [
+        Problem(f"there is no case `{name}`", reference, hint=did_you_mean(name, known))
+        for name in wanted
+        if name not in known
+    ]
+    if problems:
+        raise InputError(*problems)
+
+
+def _chosen(result: EvalResult, wanted: list[str]) -> list[CaseResult]:
+    """The cases named; without, those that have something to explain."""
     if wanted:
         return [case for case in result.cases if case.eval_id in wanted]
     return [case for case in result.cases if case.causes or any(metric.causes for metric in case.metrics)]
 
 
-def _document(result: EvalResult, cases: list[CaseResult]) -> dict[str, Any]:
+def _document(chosen: list[tuple[EvalResult, list[CaseResult]]]) -> dict[str, Any]:
+    """All results as one document: what each eval set was, and the cases of all."""
     return {
-        "result_id": result.result_id,
-        "causes": [cause.model_dump(by_alias=False) for cause in result.causes],
-        "cases": [
+        "results": [
             {
-                "eval_id": case.eval_id,
-                "verdict": case.verdict.value,
-                "reasons": case.reasons,
-                "causes": [cause.model_dump(by_alias=False) for cause in case.causes],
-                "metrics": [
-                    {
-                        "metric_name": metric.metric_name,
-                        "status": metric.status.value,
-                        "score": metric.score,
-                        "threshold": metric.threshold,
-                        "causes": [cause.model_dump(by_alias=False) for cause in metric.causes],
-                    }
-                    for metric in case.metrics
-                    if metric.causes
-                ],
+                "result_id": result.result_id,
+                "eval_set_id": result.eval_set.eval_set_id,
+                "causes": _causes(result.causes),
             }
-            for case in cases
+            for result, _ in chosen
+        ],
+        "cases": [_case(case) for _, cases in chosen for case in cases],
+    }
+
+
+def _case(case: CaseResult) -> dict[str, Any]:
+    return {
+        "eval_set_id": case.eval_set_id,
+        "eval_id": case.eval_id,
+        "verdict": case.verdict.value,
+        "reasons": case.reasons,
+        "causes": _causes(case.causes),
+        "metrics": [
+            {
+                "metric_name": metric.metric_name,
+                "status": metric.status.value,
+                "score": metric.score,
+                "threshold": metric.threshold,
+                "causes": _causes(metric.causes),
+            }
+            for metric in case.metrics
+            if metric.causes
         ],
     }
+
+
+def _causes(causes: list[Cause]) -> list[dict[str, Any]]:
+    return [cause.model_dump(by_alias=False) for cause in causes]

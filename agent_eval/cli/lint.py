@@ -30,7 +30,7 @@ def lint(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATHS]",
+            metavar="PATHS",
             help="Eval sets, configs, or folders with them. Without: those of the project.",
             show_default=False,
         ),

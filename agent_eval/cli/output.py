@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import logging
 import os
+import secrets
 import shlex
 import sys
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -34,6 +36,9 @@ class Output:
         self._debug = debug
         self._stderr: Console | None = None
         self._report: Console | None = None
+        self.is_github = os.environ.get("GITHUB_ACTIONS") == "true"
+        """Whether this is a step of a GitHub workflow, which obeys commands among what is printed."""
+        self._fence = ""
 
     @property
     def stderr(self) -> Console:
@@ -62,6 +67,22 @@ class Output:
         sys.stdout.buffer.write(serde.to_json(document, indent=True) + b"\n")
         sys.stdout.flush()
 
+    def github_commands(self, commands: Iterable[str]) -> None:
+        """Commands for the GitHub workflow that this is a step of."""
+        self._open_fence()
+        for command in commands:
+            print(command, file=self.report.file)
+
+    def _close_fence(self) -> None:
+        """From here on GitHub obeys no command: agents and judges could say one."""
+        self._fence = secrets.token_hex(16)
+        print(f"::stop-commands::{self._fence}", file=self.report.file)
+
+    def _open_fence(self) -> None:
+        if self._fence:
+            print(f"::{self._fence}::", file=self.report.file)
+            self._fence = ""
+
     def exit(self, code: ExitCode, *, abandon_threads: bool = False) -> NoReturn:
         """Ends the command.
 
@@ -70,6 +91,7 @@ class Output:
             abandon_threads: do not wait for threads, as a tool of a run that was given up may
                 never return.
         """
+        self._open_fence()
         if abandon_threads:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -82,6 +104,8 @@ class Output:
                 stream.reconfigure(errors="backslashreplace")
         if not self._debug:  # what a library logs of a crash is in the run's record
             logging.getLogger().addHandler(logging.NullHandler())
+        if self.is_github:
+            self._close_fence()
         return self
 
     def __exit__(

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agent_eval.cli.completion import complete_results
-from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
+from agent_eval.cli.options import (
+    CodeQualityFile,
+    DebugFlag,
+    DetailsFlag,
+    HtmlFile,
+    JsonFlag,
+    JunitFile,
+    MarkdownFile,
+)
 from agent_eval.cli.output import Output
+from agent_eval.cli.reports import ReportFiles, write_reports
 from agent_eval.cli.results import View, show
 from agent_eval.errors import ExitCode
 
 EPILOG = """Examples:
 
+agent-eval report latest
+
 agent-eval report .agent_eval/results/orders/20260131T093000250Z-1a2b3c4d.json
 
 agent-eval report my_agent/.adk/eval_history/my_agent_orders_1796053710.97.evalset_result.json
+
+agent-eval report result.json --html result.html --junit-xml junit.xml
 
 The exit code is 0 for every result that can be read, whatever it says."""
 
@@ -26,21 +38,30 @@ def report(
     result: Annotated[
         str,
         typer.Argument(
-            help="A summary's .json, a journal's .runs.jsonl, or a result file of ADK.",
+            help="A summary, a journal, a result file of ADK, a folder of results, `latest`, `previous`, "
+            "`baseline` or `git:REF`.",
             autocompletion=complete_results,
         ),
     ],
+    html: HtmlFile = None,
+    junit_xml: JunitFile = None,
+    markdown: MarkdownFile = None,
+    codequality: CodeQualityFile = None,
     print_detailed_results: DetailsFlag = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Show a stored result: the tables that `run` prints."""
     with Output(json=json_output, debug=debug) as out:
-        from agent_eval.stored import read_stored
+        from agent_eval.references import resolved
 
         view = View(json=json_output, detailed=print_detailed_results)
-        stored = read_stored(Path(result))
-        if stored.journal is None and not stored.kept:
-            out.note("its journal is not beside it, so there are no turns to show")
-        show([stored], view, ExitCode.PASSED, out)
+        results = resolved(result, folder=None)
+        files = ReportFiles.of(html, junit_xml, markdown, codequality).prepared()
+        for stored in results:
+            if stored.journal is None and not stored.kept:
+                out.note(f"{stored.path}: its journal is not beside it, so there are no turns to show")
+        show(results, view, ExitCode.PASSED, out)
+        for error in write_reports(results, files):
+            raise error
         out.exit(ExitCode.PASSED)

@@ -14,8 +14,17 @@ import typer
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
 from agent_eval.cli.garbage import collect_less_garbage
-from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
+from agent_eval.cli.options import (
+    CodeQualityFile,
+    DebugFlag,
+    DetailsFlag,
+    HtmlFile,
+    JsonFlag,
+    JunitFile,
+    MarkdownFile,
+)
 from agent_eval.cli.output import Output, command_line
+from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
@@ -233,6 +242,10 @@ def run(
         bool,
         typer.Option("--adk_results", help="Also write ADK's result files into the agent's folder."),
     ] = False,
+    html: HtmlFile = None,
+    junit_xml: JunitFile = None,
+    markdown: MarkdownFile = None,
+    codequality: CodeQualityFile = None,
     print_detailed_results: DetailsFlag = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line with the totals.")] = False,
     json_output: JsonFlag = False,
@@ -283,9 +296,10 @@ def run(
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))
+        files = ReportFiles.of(html, junit_xml, markdown, codequality)
         evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
-        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders))
+        out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 
 
 def _headers(given: list[str]) -> tuple[tuple[str, str], ...]:
@@ -305,12 +319,19 @@ def _targets(targets: list[str], agent: str | None) -> tuple[str | None, tuple[s
     return agent, tuple(targets)
 
 
-def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str, Path] | None) -> ExitCode:
+def _run(
+    evaluation: Evaluation,
+    view: View,
+    out: Output,
+    adk_folders: dict[str, Path] | None,
+    files: ReportFiles,
+) -> ExitCode:
     from agent_eval.cli.progress import watched
     from agent_eval.pipeline import evaluate
     from agent_eval.stored import Stored
 
     make_history_folders(adk_folders or {})
+    files = files.prepared()
     if not view.quiet:
         for line in _chosen(evaluation):
             out.note(line)
@@ -340,6 +361,8 @@ def _run(evaluation: Evaluation, view: View, out: Output, adk_folders: dict[str,
         results = with_adk_results(results, evaluation, adk_folders, out)
     code = exit_code(results)
     show(results, view, code, out)
+    for unwritten in [*write_reports(results, files), *tell_ci(results, files, out)]:
+        out.note(f"error: a report cannot be written: {unwritten}; the result is kept")
     if any(_was_given_up(one.result) for one in results):
         out.exit(code, abandon_threads=True)
     return code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
@@ -194,12 +194,12 @@ def stale_reference(evidence: Evidence) -> Iterator[Clue]:
         )
 
 
-def _differing(turn: Turn) -> tuple[list[str], list[str]]:
+def _differing(turn: Turn) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The numbers and names that only the expected answer has, and those that only the answer has."""
     return lacking(turn.expected_answer, turn.answer), lacking(turn.answer, turn.expected_answer)
 
 
-def _is_stale(gone: list[str], said: list[str], grounds: Grounds) -> bool:
+def _is_stale(gone: Sequence[str], said: Sequence[str], grounds: Grounds) -> bool:
     """Whether tools return what is said, and nothing of what is expected in its place."""
     if not gone or not said or any(grounds.states(fact) for fact in gone):
         return False

@@ -25,6 +25,7 @@ class Kind(Enum):
     OTHER = "a metric that nothing is known of failed"
     UNSCORED = "a metric has no score"
     CRASH = "the run crashed"
+    USER = "the simulated user failed, and so the run crashed"
 
 
 class Level(IntEnum):

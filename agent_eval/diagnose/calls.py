@@ -6,17 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
-from agent_eval.diagnose.call_diff import (
-    ArgumentChange,
-    CallDiff,
-    argument_changes,
-    diffs_of,
-)
+from agent_eval.diagnose.call_diff import ArgumentChange, CallDiff, argument_changes, diffs_of
 from agent_eval.diagnose.evidence import Evidence, Turn
 from agent_eval.diagnose.wording import call, calls, listed, named, quoted, typed, value
 from agent_eval.schema.calls import IgnoredArgs, trajectory_matches
-from agent_eval.schema.config import MatchType
+from agent_eval.schema.config import MatchType, TrajectoryCriterion
 from agent_eval.schema.patterns import has_pattern
 from agent_eval.schema.trace import FunctionCall, FunctionResponse
 
@@ -74,9 +71,18 @@ def _others(made: Sequence[FunctionCall], evidence: Evidence) -> list[FunctionCa
     return [one for one in made if one.name not in looked_after]
 
 
+def _match_type(evidence: Evidence) -> MatchType:
+    """The criterion's; the default where it is not known."""
+    given = {"threshold": 1.0, "match_type": evidence.criterion.get("match_type", MatchType.EXACT)}
+    try:
+        return TrajectoryCriterion.model_validate(given).match_type
+    except ValidationError:  # of a config that somebody else has written
+        return MatchType.EXACT
+
+
 def _are_extras_allowed(evidence: Evidence) -> bool:
-    """Whether the criterion is known to allow other calls in between."""
-    return evidence.criterion.get("match_type") in (MatchType.IN_ORDER, MatchType.ANY_ORDER)
+    """Whether the criterion allows other calls in between."""
+    return _match_type(evidence) is not MatchType.EXACT
 
 
 def extra_calls(evidence: Evidence) -> Iterator[Clue]:
@@ -122,7 +128,7 @@ def wrong_arguments(evidence: Evidence) -> Iterator[Clue]:
         others = [(wanted, changes) for wanted, changes in changed if not _all_types(changes)]
         if not others:
             continue
-        told = [_told(wanted, changes) for wanted, changes in others]
+        told = list(dict.fromkeys(_told(wanted, changes) for wanted, changes in others))
         yield Clue(listed(told, 2), _mend(others), _level(diff, len(others)), diff.turn.number)
 
 
@@ -243,7 +249,7 @@ def nothing_expected(evidence: Evidence) -> Iterator[Clue]:
         if not extra or not _says_nothing(turn, evidence):
             continue
         yield Clue(
-            f"the turn has no `tool_uses`, which means that no call is expected, and the agent called "
+            "no call is written down for the turn, which means that none is expected, and the agent called "
             f"{calls(extra)}",
             "write the expected calls into the turn's `intermediate_data.tool_uses`; if any call is fine "
             "there, set `match_type` to `IN_ORDER`",
@@ -302,8 +308,7 @@ def transfer(evidence: Evidence) -> Iterator[Clue]:
 
 
 def _whole_if_matching(made: list[FunctionCall], wanted: list[FunctionCall], evidence: Evidence) -> Level:
-    kind = evidence.criterion.get("match_type", MatchType.EXACT)
-    matching = trajectory_matches(made, wanted, MatchType(kind), ignored_args(evidence))
+    matching = trajectory_matches(made, wanted, _match_type(evidence), ignored_args(evidence))
     return Level.WHOLE if matching else Level.PART
 
 

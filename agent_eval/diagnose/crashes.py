@@ -1,4 +1,4 @@
-"""Rules about runs that crashed (AE401 to AE413)."""
+"""Rules about runs that crashed (AE401 to AE414)."""
 
 from __future__ import annotations
 
@@ -235,15 +235,8 @@ def unknown_tool(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
-def _is_users(evidence: Evidence) -> bool:
-    """Whether the simulated user failed, not the agent."""
-    return evidence.error is not None and evidence.error.type == "SimulatedUserError"
-
-
 def no_access(evidence: Evidence) -> Iterator[Clue]:
     """A key that is missing or refused."""
-    if _is_users(evidence):
-        return
     if CREDENTIALS.search(_message(evidence)) and not QUOTA.search(_message(evidence)):
         yield Clue(
             f"there is no access: {_told(evidence)}",
@@ -255,8 +248,6 @@ def no_access(evidence: Evidence) -> Iterator[Clue]:
 
 def no_model(evidence: Evidence) -> Iterator[Clue]:
     """A model that is not there."""
-    if _is_users(evidence):
-        return
     if NO_MODEL.search(_message(evidence)):
         yield Clue(
             f"the model is not there: {_told(evidence)}",
@@ -267,8 +258,6 @@ def no_model(evidence: Evidence) -> Iterator[Clue]:
 
 def unreachable(evidence: Evidence) -> Iterator[Clue]:
     """A service that is not there, or fails."""
-    if _is_users(evidence):
-        return
     if UNREACHABLE.search(_message(evidence)) and not QUOTA.search(_message(evidence)):
         yield Clue(
             f"a service was not reached, or failed: {_told(evidence)}",
@@ -326,7 +315,7 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
 
 def simulated_user(evidence: Evidence) -> Iterator[Clue]:
     """A simulated user that failed."""
-    if evidence.error and _is_users(evidence):
+    if evidence.error:
         yield Clue(
             f"the simulated user failed, not the agent: {cut(evidence.error.message, 160)}",
             "see `user_simulator_config` in the eval config: its `model`, the key for it, and its endpoint; "
@@ -351,5 +340,5 @@ RULES = (
     Rule("AE411", CRASHES, unreachable),
     Rule("AE412", CRASHES, tool_raised),
     Rule("AE413", CRASHES, agent_raised),
-    Rule("AE414", CRASHES, simulated_user),
+    Rule("AE414", frozenset({Kind.USER}), simulated_user),
 )

@@ -6,6 +6,7 @@ nothing: the rules are not even imported before one fails.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,8 @@ class Diagnosis:
     def _count_rubrics(self, record: RunRecord) -> None:
         for metric in record.metrics:
             rows = [row.rubric_scores for row in metric.per_invocation if row.rubric_scores]
+            if not rows and not metric.rubric_scores:
+                continue
             worst: dict[str, float] = {}
             for score in (score for scores in rows or [metric.rubric_scores or []] for score in scores):
                 if score.score is not None:
@@ -205,7 +208,12 @@ def _explained(run: Run, evidence: Evidence) -> list[_Found]:
 
     found: dict[_Key, list[Clue]] = {}
     for rule in rules_for(evidence.kind):
-        for clue in rule.find(evidence):
+        try:
+            clues = list(rule.find(evidence))
+        except Exception as error:  # an explanation that fails must not take the evaluation with it
+            warnings.warn(f"rule {rule.code} failed: {type(error).__name__}: {error}", stacklevel=2)
+            continue
+        for clue in clues:
             found.setdefault((rule.code, clue.subject), []).append(clue)
     ranked = sorted(found.items(), key=lambda item: (min(c.level for c in item[1]), -len(item[1]), item[0]))
     better = [(key, clues) for key, clues in ranked if any(clue.level is not Level.REST for clue in clues)]

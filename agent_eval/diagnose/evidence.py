@@ -177,7 +177,7 @@ class Evidence:
     def kind(self) -> Kind:
         """What there is to explain."""
         if self.metric is None:
-            return Kind.CRASH
+            return Kind.USER if self.error and self.error.type == "SimulatedUserError" else Kind.CRASH
         if self.metric.status is not EvalStatus.FAILED:
             return Kind.UNSCORED
         return Kind.OTHER if self.is_custom else _KINDS.get(self.metric.metric_name, Kind.OTHER)

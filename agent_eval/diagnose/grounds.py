@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -98,13 +99,14 @@ def tool_grounds_of(run: Run) -> Grounds:
     return Grounds(run.tool_output)
 
 
-def lacking(wanted: str, given: str) -> list[str]:
+@lru_cache(maxsize=32)
+def lacking(wanted: str, given: str) -> tuple[str, ...]:
     """The numbers and names of one text that another one does not have."""
     there, folded = numbers(given), given.casefold()
-    return [
+    return (
         *(number for number in numbers(wanted) if not any(same_number(number, other) for other in there)),
         *(name for name in names(wanted) if name.casefold() not in folded),
-    ]
+    )
 
 
 def shared(one: str, other: str) -> list[str]:

@@ -251,5 +251,5 @@ RULES = (
     Rule("AE513", UNSCORED, judge_budget),
     Rule("AE514", UNSCORED, no_rubrics),
     Rule("AE515", UNSCORED, not_measured),
-    Rule("AE516", frozenset(Kind) - UNSCORED - {Kind.CRASH}, below_threshold),
+    Rule("AE516", frozenset(Kind) - UNSCORED - {Kind.CRASH, Kind.USER}, below_threshold),
 )

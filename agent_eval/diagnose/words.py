@@ -6,16 +6,22 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 """Characters of scripts that are written without spaces: each is a word here."""
 
 
-def words(text: str) -> list[str]:
+_remembered = lru_cache(maxsize=32)
+"""The rules ask the same of the same texts, one after the other."""
+
+
+@_remembered
+def words(text: str) -> tuple[str, ...]:
     """The words of a text, in small letters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return _WORD.findall(_WIDE.sub(r" \1 ", folded))
+    return tuple(_WORD.findall(_WIDE.sub(r" \1 ", folded)))
 
 
 def overlap(one: str, other: str) -> int:
@@ -86,6 +92,7 @@ _SURE = 3
 """So many common words of a language, and twice as many as of any other, and it is that language."""
 
 
+@_remembered
 def language(text: str) -> str | None:
     """The language of a text, or its script where several languages have it; None if it is not sure."""
     written = script(text)
@@ -111,9 +118,10 @@ _NUMBER = re.compile(r"(?<!\w)(?<![^\W\d]-)\d+(?:[.,'’:/\-]\d+)*(?![^\W_])")
 _LIST_NUMBER = re.compile(r"^\s*\d+[.)](?=\s)", re.MULTILINE)
 
 
-def numbers(text: str) -> list[str]:
+@_remembered
+def numbers(text: str) -> tuple[str, ...]:
     """The numbers of a text as written, each once; those that count the items of a list are none."""
-    return list(dict.fromkeys(_NUMBER.findall(_LIST_NUMBER.sub(" ", text))))
+    return tuple(dict.fromkeys(_NUMBER.findall(_LIST_NUMBER.sub(" ", text))))
 
 
 def readings(number: str) -> set[float]:
@@ -159,13 +167,14 @@ _NO_NAMES = frozenset(_CAPITALISED.split())
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|am|pm|h|m|s|ms|km|kg|g|gb|mb|c|f|x|k)", re.IGNORECASE)
 
 
-def names(text: str) -> list[str]:
+@_remembered
+def names(text: str) -> tuple[str, ...]:
     """The names in a text, each once: capitalised words inside of sentences, and ids such as A1.
 
     None of a German text, which capitalises every noun, but ids.
     """
     german = language(text) == "German"
-    return list(dict.fromkeys(_names(text, with_words=not german)))
+    return tuple(dict.fromkeys(_names(text, with_words=not german)))
 
 
 def _names(text: str, *, with_words: bool) -> Iterator[str]:

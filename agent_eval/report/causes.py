@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_eval.report.console import STYLES, marks, plain
-from agent_eval.report.text import against, printable, ranges
+from agent_eval.report.text import against, printable
+from agent_eval.report.why import seen_in
 from agent_eval.schema.result import CaseMetric, CaseResult, Cause, EvalResult
 from agent_eval.schema.trace import EvalStatus
 
@@ -22,19 +23,16 @@ def causes_table(causes: Sequence[Cause], attempts: int = 1) -> Table:
     table.add_column("", no_wrap=True, style="dim")
     table.add_column("", overflow="fold", ratio=1)
     for index, cause in enumerate(causes):
-        runs = f"  ({_runs(cause, attempts)})" if cause.runs and len(cause.runs) < attempts else ""
-        table.add_row("or" if index else "why", plain(f"{cause.code}: {cause.seen}{runs}"))
+        runs = seen_in(cause, attempts)
+        seen = f"{cause.code}: {cause.seen}" + (f"  ({runs})" if runs else "")
+        table.add_row("or" if index else "why", plain(seen))
         table.add_row("change", plain(cause.change))
     return table
 
 
-def _runs(cause: Cause, attempts: int) -> str:
-    numbers = [index + 1 for index in cause.runs]
-    return f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)} of {attempts}"
-
-
 def print_explanation(console: Console, result: EvalResult, cases: Sequence[CaseResult]) -> None:
     """Every cause of what did not pass, by case and metric."""
+    console.print()
     console.print(Text(printable(result.eval_set.eval_set_id), "bold"))
     if result.causes:
         console.print()

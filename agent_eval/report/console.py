@@ -78,10 +78,16 @@ def print_result(console: Console, result: EvalResult) -> None:
     if hidden:
         console.print(Text(f"{count(hidden, 'passed case')} not listed", "dim"))
     console.print(_totals_line(result.totals))
-    for warning in (*_warnings(result), *_ends(result)):
+    for warning in warnings(result):
         console.print(plain(warning, "yellow"))
     if result.stopped:
         console.print(plain(result.stopped, "yellow"))
+
+
+def warnings(result: EvalResult) -> Iterator[str]:
+    """What to know of a result besides its verdicts."""
+    yield from _warnings(result)
+    yield from _ends(result)
 
 
 def _warnings(result: EvalResult) -> Iterator[str]:

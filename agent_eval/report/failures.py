@@ -21,8 +21,8 @@ from agent_eval.report.text import (
     duration,
     number,
     printable,
-    ranges,
 )
+from agent_eval.report.why import crashes
 from agent_eval.schema.result import (
     CaseResult,
     Cause,
@@ -64,6 +64,17 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
     for eval_id, case in failed.items():
         console.print()
         console.print(_failure(console, case, first.get(eval_id)))
+    code = next(_codes(failed.values()), None)
+    if code:
+        console.print()
+        console.print(Text(f"agent-eval explain {code} tells more of that cause", "dim"))
+
+
+def _codes(cases: Iterable[CaseResult]) -> Iterator[str]:
+    """The codes of the causes shown."""
+    for case in cases:
+        yield from (cause.code for cause in case.causes)
+        yield from (cause.code for metric in case.metrics for cause in metric.causes)
 
 
 def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 80) -> str:
@@ -104,7 +115,7 @@ def _failure(console: Console, case: CaseResult, record: RunRecord | None) -> Re
         title.append(f"  (run {record.run_index + 1} of {case.attempts})", "dim")
     lines: list[RenderableType] = [title]
     lines += [_indented(plain(reason, "red")) for reason in case.reasons]
-    lines += [_indented(plain(crash, "red")) for crash in _crashes(case)]
+    lines += [_indented(plain(crash, "red")) for crash in crashes(case)]
     lines += [_indented(block) for block in _causes(case.causes, case)]
     if case.crashed < case.attempts:
         for unscored in case.metrics:
@@ -134,17 +145,6 @@ def _metric_line(name: str, score: float | None, threshold: float | None) -> Tex
 
 def _indented(block: RenderableType, by: int = 2) -> Padding:
     return Padding(block, (0, 0, 0, by), expand=False)
-
-
-def _crashes(case: CaseResult) -> Iterator[str]:
-    """Each error once, with the runs it ended."""
-    runs: dict[tuple[str, str], list[int]] = {}
-    for run in case.runs:
-        if run.error:
-            runs.setdefault((run.error.type, run.error.message), []).append(run.run_index + 1)
-    for (kind, message), numbers in runs.items():
-        which = f"{'runs' if len(numbers) > 1 else 'run'} {ranges(numbers)}"
-        yield f"{which if case.attempts > 1 else 'the run'} crashed: {kind}: {message}"
 
 
 def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[RenderableType]:

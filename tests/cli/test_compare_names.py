@@ -136,6 +136,21 @@ def test_baseline_lies_beside_its_eval_set_and_is_small(history: History) -> Non
     assert path.read_text().startswith('{\n  "schema_version": 1,')
 
 
+def test_eval_set_without_a_baseline_is_not_compared_and_said_not_to_be(project: Project) -> None:
+    project.agent()
+    for name in ("orders", "refunds"):
+        project.write(f"{name}.evalset.json", eval_set(case("one"), eval_set_id=name))
+    project.agent_eval("run", "bot", "orders.evalset.json", "refunds.evalset.json")
+    none = project.agent_eval("compare", "baseline", "latest")
+    assert none.code == 2
+    assert "orders.baseline.json: no such baseline (set one: agent-eval baseline set RESULT)" in none.stderr
+    project.agent_eval("baseline", "set", f"{RESULTS}/orders")
+    done = project.agent_eval("compare", "baseline", "latest", "--json")
+    assert done.code == 0
+    assert [one["eval_set_id"] for one in done.document["comparisons"]] == ["orders"]
+    assert "note: eval set `refunds` is not compared: `baseline` has no result of it" in done.stderr
+
+
 def test_baseline_is_shown_with_where_it_is_from(history: History) -> None:
     shown = history.project.agent_eval("baseline", "show", "evalsets/orders.evalset.json")
     assert shown.code == 0

@@ -91,6 +91,14 @@ def test_explains_the_cases_named(shop: Project) -> None:
     assert done.document["cases"][1]["causes"][0]["code"] == "AE401"
 
 
+def test_explains_results_by_name_and_folder(shop: Project) -> None:
+    for reference in ("latest", ".agent_eval/results", ".agent_eval/results/demo"):
+        document = explained(shop, reference, "--json").document
+        assert [one["eval_set_id"] for one in document["results"]] == ["demo"]
+        assert [one["eval_id"] for one in document["cases"]] == ["log", "crash"]
+    assert explained(shop, "previous").code == 2
+
+
 def test_case_that_is_not_there_is_an_error_with_the_nearest(shop: Project) -> None:
     done = explained(shop, result(shop), "--case", "crsh")
     assert done.code == 2

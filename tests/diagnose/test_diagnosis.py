@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_eval.diagnose.base import Kind, Rule
 from agent_eval.diagnose.diagnosis import MAX_CAUSES, Diagnosis, explained
+from agent_eval.diagnose.rules import rules_for
 from agent_eval.schema.result import Cause, InvocationScore, MetricResult, RunRecord
 from agent_eval.schema.trace import EvalStatus
 from agent_eval.stored import read_stored
@@ -217,3 +219,14 @@ def test_whatever_is_said_is_explained(given_answer: str, wanted: str, output: s
     diagnosis = Diagnosis({})
     diagnosis.add(record)
     assert diagnosis._tallies["e", MATCH, "FAILED"]
+
+
+def test_rule_that_fails_takes_nothing_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(evidence: Any) -> Any:
+        raise ZeroDivisionError("division by zero")
+
+    rules = (Rule("AE999", frozenset(Kind), broken), *rules_for(Kind.CALLS))
+    monkeypatch.setattr("agent_eval.diagnose.rules.rules_for", lambda kind: rules)
+    with pytest.warns(UserWarning, match="rule AE999 failed: ZeroDivisionError: division by zero"):
+        found = causes(case(LOGS))
+    assert [cause.code for cause in found] == ["AE101"]
