@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -47,7 +48,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
-eval_app = typer.Typer(help="The same commands under the name agents-cli gives them.", no_args_is_help=True)
+EVAL_HELP = "The same commands under the name agents-cli gives them."
+eval_app = typer.Typer(help=EVAL_HELP, no_args_is_help=True)
 for commands in (app, eval_app):
     commands.command("run", epilog=run.EPILOG, context_settings=SETTINGS)(run.run)
     commands.command("compare", epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
@@ -81,7 +83,14 @@ for commands in (app, eval_app):
     commands.add_typer(judge_app, name="judge")
     commands.add_typer(scenario_app, name="scenario")
     commands.add_typer(cache_app, name="cache")
-app.add_typer(eval_app, name="eval")
+
+
+def _may_mean_eval() -> bool:
+    """Whether the commands of `eval` may be asked for: making all commands twice would slow each start."""
+    return "eval" in sys.argv or any(name.endswith("_COMPLETE") for name in os.environ)
+
+
+app.add_typer(eval_app if _may_mean_eval() else typer.Typer(help=EVAL_HELP), name="eval")
 
 
 @app.callback(invoke_without_command=True)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode, InputError, Problem
 
 if TYPE_CHECKING:
+    from agent_eval.agents.base import Agent
+    from agent_eval.engine.run import Conversation
+    from agent_eval.schema.result import ErrorInfo
     from agent_eval.schema.trace import Content, Invocation
 
 EPILOG = """Examples:
@@ -68,7 +71,7 @@ def record(
             talked, error = asyncio.run(_talk(found, out))
         if error:
             out.note(f"the agent raised {error.type}: {error.message}; the case has the turns before that")
-        turns = talked.invocations[:-1] if error else talked.invocations
+        turns = talked.scored_turns[:-1] if error else talked.scored_turns
         if not turns:
             raise InputError(Problem("nothing was said, so there is nothing to keep"))
         eval_id = case or _asked("Name of the case", f"case_{_next_number(path)}", out)
@@ -83,7 +86,7 @@ def record(
         out.exit(ExitCode.PASSED)
 
 
-async def _talk(agent: Any, out: Output) -> Any:
+async def _talk(agent: Agent, out: Output) -> tuple[Conversation, ErrorInfo | None]:
     from agent_eval.recording import converse
 
     with redirect_stdout(sys.stderr):  # what the agent prints is no part of the conversation

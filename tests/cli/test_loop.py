@@ -195,13 +195,17 @@ def watching(here: Project) -> Iterator[Project]:
         env=here.environment(),
         stdout=log,
         stderr=subprocess.STDOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background has none
     )
     try:
         yield here
     finally:
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=30)
-        log.close()
+        try:
+            code = process.wait(timeout=30)
+        finally:
+            process.kill()
+            log.close()
     assert code == 130
 
 

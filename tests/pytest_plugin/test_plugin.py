@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_eval.diagnose.catalogue import TOPICS
 
 import agent_eval.pytest_cases
+from agent_eval.diagnose.rules import RULES
 from tests.cli_support import RESPONSES, Project, case, eval_set
 
 assert agent_eval.pytest_cases
-assert TOPICS
+assert RULES
 """Imported here, so that what a test run in this process forgets of its imports is nothing of ours."""
 
 AGENT = """\
