@@ -78,16 +78,16 @@ def test_time_limit_ends_a_conversation_without_a_turn_limit(
     desk: Project, model_server: ModelServer
 ) -> None:
     desk.write("eval_config.json", played_by({"model": MODEL, "max_allowed_invocations": -1}))
-    model_server.always = slow(0.02, "tell me more")
+    model_server.always = slow(0.01, "tell me more")
 
-    done = run(desk, "--timeout", "3")
+    done = run(desk, "--timeout", "6")
 
     assert done.code == 1
     (record,) = desk.records()
     assert record.status is RunStatus.CRASHED
     assert record.stopped_by == "time_limit"
     assert len(record.invocations) > 20
-    assert "the run took longer than 3 s (--timeout)" in done.stdout
+    assert "the run took longer than 6 s (--timeout)" in done.stdout
 
 
 def test_stop_signal_ends_the_conversation_and_never_reaches_the_agent(
