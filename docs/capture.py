@@ -24,7 +24,9 @@ FLAKY = ["run", "--evalset", "sample_agents/forgetful_order_desk/orders.evalset.
 def steady(text: str) -> str:
     """The text without what differs from run to run; columns stay where they are."""
     text = re.sub(r"\d{8}T\d{9}Z-[0-9a-f]{8}", "20260131T093000000Z-1a2b3c4d", text)
-    text = re.sub(r" +(\d+ ms|[\d.]+ s)$", lambda match: "12 ms".rjust(len(match[0])), text, flags=re.MULTILINE)
+    text = re.sub(
+        r" +(\d+ ms|[\d.]+ s)$", lambda match: "12 ms".rjust(len(match[0])), text, flags=re.MULTILINE
+    )
     text = re.sub(r"\((\d+ ms|[\d.]+ s)\)", "(50 ms)", text)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
