@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from junitparser import JUnitXml
 
 import agent_eval
@@ -165,3 +166,18 @@ def test_reference_is_what_the_code_says() -> None:
     assert page == reference.PAGE.read_text(encoding="utf-8"), "python docs/reference.py"
     told = re.findall(r"^```\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert max(len(line) for text in told for line in text.splitlines()) <= 80
+
+
+def test_hook_before_commits_is_given_eval_sets_and_configs_only() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    wanted = (
+        "evalsets/a.evalset.json",
+        "b.test.json",
+        "x/a.eval_config.yaml",
+        "test_config.json",
+        "eval_config.yml",
+    )
+    others = ("package.json", "a.json", "latest.json", "eval_config.py", "my_test_config.json")
+
+    assert [name for name in wanted if not re.search(hook["files"], name)] == []
+    assert [name for name in others if re.search(hook["files"], name)] == []
