@@ -103,7 +103,7 @@ def unplayable_scenarios(group: Group) -> Iterator[Finding]:
     for source, index, scenario in scenarios:
         for told in scenario_problems(scenario, group.config):
             yield source.error("AE744", told, source.at_case(index, "conversation_scenario"))
-    if group.source and scenarios:
+    if group.source:
         for problem in config_problems(group.config):
             place = tuple((problem.path or "").split("."))
             yield group.source.error("AE733", problem.message, place, hint=problem.hint)

@@ -60,6 +60,12 @@ def odd_ids(source: SetSource) -> Iterator[Finding]:
         )
 
 
+def no_cases(source: SetSource) -> Iterator[Finding]:
+    """An eval set of nothing."""
+    if not source.cases:
+        yield source.error("AE701", "the eval set has no cases", ("eval_cases",))
+
+
 def silent_users(source: SetSource) -> Iterator[Finding]:
     """Turns in which the user says nothing."""
     for case, one in enumerate(source.cases):
@@ -251,6 +257,7 @@ def ungrounded_references(source: SetSource) -> Iterator[Finding]:
 
 
 CHECKS = (
+    no_cases,
     odd_ids,
     silent_users,
     bad_patterns,

@@ -11,9 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_eval.codes.catalogue import topics
+from agent_eval.errors import InputError
 from agent_eval.inputs.project import Project, ProjectSettings
 from agent_eval.lint.findings import Finding, Severity
 from agent_eval.lint.linter import lint
+from agent_eval.options import Options
+from agent_eval.preparation import plan_evaluation
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,6 +84,12 @@ SAME = {"name": "find", "args": {"id": 1}}
 WRONG: dict[str, tuple[dict[str, Any], str, str | None]] = {
     # what is in the files, the code, and the place
     "not JSON": ({DEMO: "{"}, "AE701", None),
+    "no cases": ({DEMO: {"eval_set_id": "demo", "eval_cases": []}, CONFIG: LOOSE}, "AE701", "eval_cases"),
+    "live models": (
+        {DEMO: eval_set(), CONFIG: config(live_model_config={})},
+        "AE733",
+        "live_model_config",
+    ),
     "unknown key of a content": (
         {DEMO: eval_set(case("a", {"user_content": {"part": []}}))},
         "AE701",
@@ -372,6 +381,23 @@ def test_finds(tmp_path: Path, files: dict[str, Any], code: str, place: str | No
     assert Path(one.file).name in files
     if place and files[Path(one.file).name] is not WRONG["list of turns"]:
         assert one.line is not None
+
+
+@pytest.mark.usefixtures("own_imports")
+@pytest.mark.parametrize("files", [files for files, _, _ in WRONG.values()], ids=WRONG.keys())
+def test_what_run_refuses_is_an_error(
+    tmp_path: Path, files: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = findings(tmp_path, {DEMO: eval_set(), "bot/agent.py": "root_agent = print", **files})
+    (tmp_path / "bot" / "agent.py").write_text("root_agent = print")
+    monkeypatch.chdir(tmp_path)
+    refused = ""
+    try:
+        plan_evaluation(Options(agent="bot", eval_sets=(DEMO,)))
+    except InputError as error:
+        refused = str(error)
+    tells = any(one.severity is Severity.ERROR or one.code == "AE739" for one in found)
+    assert tells or not refused, refused
 
 
 def test_every_code_of_lint_is_tried() -> None:
