@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli_support import RESPONSES, RESULTS, Outcome, Project, case, eval_set
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
     def root_agent(message, session):
         return message.text if {works} else "nothing"

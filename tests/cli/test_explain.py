@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli_support import Outcome, Project, case, custom, eval_set
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
     def look_up(order_id):
         return {"status": "shipped"}

@@ -11,6 +11,8 @@ import pytest
 from tests.cli_support import RESPONSES, RESULTS, Project, case, custom, eval_set
 from tests.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data"
 
 AGENT = """\

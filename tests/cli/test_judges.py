@@ -10,6 +10,8 @@ import pytest
 from tests.cli_support import Project, case, eval_set
 from tests.model_server import KEY, Asked, ModelServer, blocked, cut_off, failing, malformed, said
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"http_options": {"retry_options": {"attempts": 2, "initial_delay": 0.01}}}
 
 CITY = {"rubric_id": "city", "rubric_content": {"text_property": "Names the city."}}
@@ -68,7 +70,6 @@ CONVERSATION_METRICS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gemini-2.5-flash", "openai/local"])
 def test_every_metric_of_a_conversation_is_judged(
     capital: Project, model_server: ModelServer, model: str
@@ -171,7 +172,6 @@ def test_second_run_asks_nothing(capital: Project, model_server: ModelServer) ->
     assert len(model_server.requests) == 2
 
 
-@pytest.mark.slow
 def test_cache_tells_what_it_holds_and_is_emptied(capital: Project, model_server: ModelServer) -> None:
     model_server.always = any_answer
     assert capital.agent_eval("cache", "stats", "--json").document["entries"] == 0
@@ -212,7 +212,6 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "told"), UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_what_a_judge_fails_at_is_not_evaluated(
     capital: Project, model_server: ModelServer, answer: Any, told: str
@@ -229,7 +228,6 @@ def test_what_a_judge_fails_at_is_not_evaluated(
     assert KEY not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_quota_that_is_there_again_after_a_while_harms_nothing(
     capital: Project, model_server: ModelServer
 ) -> None:
@@ -283,7 +281,6 @@ C08 = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("reply", "code"), C08.items())
 def test_c08_verdicts_in_the_shapes_models_really_send(
     capital: Project, model_server: ModelServer, reply: str, code: int
@@ -431,7 +428,6 @@ def test_judge_is_measured_against_people(capital: Project, model_server: ModelS
     assert all(len(line) <= 80 for line in shown.stdout.splitlines())
 
 
-@pytest.mark.slow
 def test_labels_of_recorded_runs(capital: Project, model_server: ModelServer) -> None:
     model_server.always = any_answer
     result = capital.agent_eval("run", "bot", "set.json", "--json").document["results"][0]["files"]["summary"]
@@ -474,7 +470,6 @@ LABEL_ERRORS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "told"), LABEL_ERRORS.values(), ids=LABEL_ERRORS.keys())
 def test_labels_that_do_not_fit_are_told(capital: Project, labels: Any, told: str) -> None:
     capital.write("labels.json", labels)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli_support import Project, case, eval_set
 
+pytestmark = pytest.mark.slow
+
 FINE = {"criteria": {"response_match_score": 0.8}}
 WARNS = {"criteria": {"response_match_score": 0.1}}
 FAILS = {"criteria": {"response_match": 0.8}}

@@ -18,6 +18,8 @@ from agent_eval.options import Options
 from agent_eval.preparation import plan_evaluation
 from tests.cli_support import RESPONSES, Project, case, custom, eval_set
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
     from pathlib import Path
 

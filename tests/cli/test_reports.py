@@ -13,6 +13,8 @@ from junitparser import JUnitXml
 
 from tests.cli_support import ECHO, RESPONSES, Outcome, Project, case, custom, eval_set
 
+pytestmark = pytest.mark.slow
+
 REPORTS = {
     "--html": "out/page.html",
     "--junit-xml": "out/junit.xml",

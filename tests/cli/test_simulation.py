@@ -12,6 +12,8 @@ from tests.cli_support import ECHO, Outcome, Project, case, eval_set
 from tests.model_server import KEY, ModelServer, failing, said, slow
 from tests.simulation.support import IMPATIENT, MODEL, SURE, scenario, talk
 
+pytestmark = pytest.mark.slow
+
 GATES = """\
 from agent_eval import EvalStatus, EvaluationResult, PerInvocationResult
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli_support import RESPONSES, Outcome, Project, case, eval_set
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
     def look_up(order_id):
         return {"state": "shipped"}
