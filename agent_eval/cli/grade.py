@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_eval.cli.garbage import collect_less_garbage
-from agent_eval.cli.options import DebugFlag, DetailsFlag, JsonFlag
+from agent_eval.cli.options import (
+    DebugFlag,
+    DetailsFlag,
+    JsonFlag,
+    JudgeCacheFlag,
+    JudgeParallelism,
+    MaxJudgeCalls,
+    NoPreflight,
+)
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
@@ -27,9 +35,6 @@ agent-eval grade my_agent/.adk/eval_history/orders_1796053710.97.evalset_result.
 agent-eval grade traces.json --config new.json --evalset orders.evalset.json
 
 The result is one like those of `run`, so that `agent-eval compare previous latest` tells what changed."""
-
-JUDGES = "Judges"
-"""The part of --help about the models behind judged metrics."""
 
 
 def grade(
@@ -57,41 +62,10 @@ def grade(
     env_file: Annotated[
         str | None, typer.Option("--env_file", help="Environment for judges; what is set already wins.")
     ] = None,
-    judge_parallelism: Annotated[
-        int,
-        typer.Option(
-            "--judge_parallelism", min=1, metavar="N", help="Judge calls at once.", rich_help_panel=JUDGES
-        ),
-    ] = 16,
-    max_judge_calls: Annotated[
-        int | None,
-        typer.Option(
-            "--max_judge_calls",
-            min=0,
-            metavar="N",
-            help="Judge calls in all; what is left is not evaluated.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = None,
-    judge_cache: Annotated[
-        bool,
-        typer.Option(
-            "--judge_cache/--no_judge_cache",
-            metavar="",
-            show_default=False,
-            help="Ask no judge again what it has answered; the default.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = True,
-    no_preflight: Annotated[
-        bool,
-        typer.Option(
-            "--no_preflight",
-            metavar="",
-            help="Do not ask each judge one tiny question before anything is scored.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = False,
+    judge_parallelism: JudgeParallelism = 16,
+    max_judge_calls: MaxJudgeCalls = None,
+    judge_cache: JudgeCacheFlag = True,
+    no_preflight: NoPreflight = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,

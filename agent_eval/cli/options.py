@@ -32,3 +32,42 @@ CodeQualityFile = Annotated[
         "--codequality", metavar="FILE", help="Write GitLab's code quality JSON.", rich_help_panel=REPORTS
     ),
 ]
+
+JUDGES = "Judges"
+"""The part of --help about the models behind judged metrics."""
+
+JudgeParallelism = Annotated[
+    int,
+    typer.Option(
+        "--judge_parallelism", min=1, metavar="N", help="Judge calls at once.", rich_help_panel=JUDGES
+    ),
+]
+MaxJudgeCalls = Annotated[
+    int | None,
+    typer.Option(
+        "--max_judge_calls",
+        min=0,
+        metavar="N",
+        help="Judge calls in all; what is left is not evaluated.",
+        rich_help_panel=JUDGES,
+    ),
+]
+JudgeCacheFlag = Annotated[
+    bool,
+    typer.Option(
+        "--judge_cache/--no_judge_cache",
+        metavar="",
+        show_default=False,
+        help="Ask no judge again what it has answered; the default.",
+        rich_help_panel=JUDGES,
+    ),
+]
+NoPreflight = Annotated[
+    bool,
+    typer.Option(
+        "--no_preflight",
+        metavar="",
+        help="Do not ask each judge one tiny question before anything else.",
+        rich_help_panel=JUDGES,
+    ),
+]

@@ -20,8 +20,12 @@ from agent_eval.cli.options import (
     DetailsFlag,
     HtmlFile,
     JsonFlag,
+    JudgeCacheFlag,
+    JudgeParallelism,
     JunitFile,
     MarkdownFile,
+    MaxJudgeCalls,
+    NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
@@ -51,8 +55,6 @@ CASES = "Cases"
 """The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
-JUDGES = "Judges"
-"""The part of --help about the models behind judged metrics."""
 
 
 def run(
@@ -200,41 +202,10 @@ def run(
             "--artifacts", help="Folder or gs://bucket for artifacts of ADK agents.", rich_help_panel=AGENT
         ),
     ] = None,
-    judge_parallelism: Annotated[
-        int,
-        typer.Option(
-            "--judge_parallelism", min=1, metavar="N", help="Judge calls at once.", rich_help_panel=JUDGES
-        ),
-    ] = 16,
-    max_judge_calls: Annotated[
-        int | None,
-        typer.Option(
-            "--max_judge_calls",
-            min=0,
-            metavar="N",
-            help="Judge calls in all; what is left is not evaluated.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = None,
-    judge_cache: Annotated[
-        bool,
-        typer.Option(
-            "--judge_cache/--no_judge_cache",
-            metavar="",
-            show_default=False,
-            help="Ask no judge again what it has answered; the default.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = True,
-    no_preflight: Annotated[
-        bool,
-        typer.Option(
-            "--no_preflight",
-            metavar="",
-            help="Do not ask each model, of judges and simulated users, a tiny question first.",
-            rich_help_panel=JUDGES,
-        ),
-    ] = False,
+    judge_parallelism: JudgeParallelism = 16,
+    max_judge_calls: MaxJudgeCalls = None,
+    judge_cache: JudgeCacheFlag = True,
+    no_preflight: NoPreflight = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
