@@ -1,4 +1,4 @@
-"""Before anything runs: what was asked for, found, loaded and checked."""
+"""Before anything runs: agents, metrics, judges and players, built for what was read and checked."""
 
 from __future__ import annotations
 
@@ -11,39 +11,22 @@ from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
-from agent_eval.errors import InputError, Problem, did_you_mean
-from agent_eval.inputs.choice import fitting, has_failed
-from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
-from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
-from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
-from agent_eval.inputs.project import Project, find_project
-from agent_eval.inputs.selectors import Selector
+from agent_eval.errors import InputError
+from agent_eval.inputs.configs import LoadedConfig
+from agent_eval.inputs.discovery import find_agent
+from agent_eval.inputs.evalsets import LoadedEvalSet
+from agent_eval.inputs.project import Project
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.options import ALL_CASES, JudgeOptions, Options
+from agent_eval.options import JudgeOptions, Options
 from agent_eval.plan import PlannedCase
-from agent_eval.reruns import Carried, Earlier, carried
+from agent_eval.reruns import Carried, carried
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
-from agent_eval.store.history import last_verdicts
-from agent_eval.store.summary import DEFAULT_FOLDER
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What code hands over itself; the rest is found by the names that the options have."""
-
-    agent: Agent | None = None
-    eval_set: LoadedEvalSet | None = None
-    config: LoadedConfig | None = None
-    earlier: Earlier | None = None
-    """A result whose runs stand, except those that are to be made again."""
-
-
-NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +83,21 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
-    _refuse_empty(options)
-    project = find_project()
-    if options.env_file:
-        load_env_file(Path(options.env_file))
-    reads: list[ReadSet] = []
+    return prepared(select(options, given), given)
+
+
+def prepared(selection: Selection, given: Given = NOTHING) -> Evaluation:
+    """Builds agents, metrics, judges and players for what was read, and checks that they fit.
+
+    Raises:
+        AgentEvalError: something cannot be used.
+    """
+    options, project = selection.options, selection.project
     planned: list[PlannedSet] = []
-    problems: list[Problem] = []
+    problems = [*selection.problems]
     agents: dict[str, Agent] = {}
-    selectors = _selectors(options, given, project)
-    judges = open_judges(options.judges, project, selectors, options.config)
-    for selector in selectors:
-        try:
-            reads.append(_read(selector, options, given))
-        except InputError as error:
-            problems += error.problems
-    chosen, notes = (reads, ()) if problems else _chosen(reads, options)
-    for read in chosen:
+    judges = open_judges(options.judges, selection.code_folders)
+    for read in selection.sets:
         try:
             planned.append(_plan_set(read, options, project, agents, judges, given))
         except InputError as error:
@@ -130,108 +111,11 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         judges=judges,
         judge_prices=project.settings.judge_prices,
         warnings=(
-            *notes,
+            *selection.warnings,
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
     )
-
-
-def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
-    if given.eval_set:
-        return [Selector(str(given.eval_set.path))]
-    return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
-
-
-def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The sets with the cases that are to run, without those that have none; and what to know of that.
-
-    Raises:
-        InputError: none is left.
-    """
-    choice = options.choice
-    if choice == ALL_CASES:
-        return list(reads), ()
-    known = [case.eval_id for read in reads for case in read.cases]
-    problems = [
-        Problem(f"there is no case `{case_id}`", hint=did_you_mean(case_id, known))
-        for case_id in choice.case_ids
-        if case_id not in known
-    ]
-    if problems:
-        raise InputError(*problems)
-    named = [replace(read, cases=fitting(read.cases, names_of(read), choice)) for read in reads]
-    left = [read for read in named if read.cases]
-    if not left:
-        raise InputError(
-            Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
-        )
-    return _by_history(left, options) if choice.needs_history else (left, ())
-
-
-def names_of(read: ReadSet) -> str:
-    """The names of an eval set that `-k` may mean."""
-    return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
-
-
-def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The cases that did not pass when they last ran: alone, or before the others."""
-    folder = Path(options.output or DEFAULT_FOLDER)
-    failed: list[ReadSet] = []
-    in_order: list[ReadSet] = []
-    for read in reads:
-        eval_ids = [case.eval_id for case in read.cases]
-        verdicts = last_verdicts(folder, read.loaded.eval_set.eval_set_id, eval_ids)
-        first = [case for case in read.cases if has_failed(case, verdicts)]
-        others = [case for case in read.cases if not has_failed(case, verdicts)]
-        if first:
-            failed.append(replace(read, cases=first))
-        in_order.append(replace(read, cases=[*first, *others]))
-    if not options.choice.last_failed:
-        return in_order, ()
-    return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSet:
-    """An eval set and its config, as their files say."""
-
-    loaded: LoadedEvalSet
-    cases: list[EvalCase]
-    """Those selected."""
-    config: LoadedConfig
-    config_why: str
-
-
-def read_set(selector: Selector, config: str | None) -> ReadSet:
-    """Reads an eval set and the config that is given or found for it.
-
-    Raises:
-        InputError: one of them cannot be read, or has not what is selected.
-    """
-    loaded = load_eval_set(Path(selector.file))
-    return _with_config(loaded, selector, config)
-
-
-def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
-    loaded = given.eval_set or load_eval_set(Path(selector.file))
-    if given.config is None:
-        return _with_config(loaded, selector, options.config)
-    return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
-
-
-def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
-    found = Found(config, "--config") if config else find_config(loaded.path)
-    return ReadSet(
-        loaded=loaded,
-        cases=_selected(loaded, selector),
-        config=load_config(Path(found.reference)) if found else default_config(),
-        config_why=found.why if found else "the default, as no config was found",
-    )
-
-
-def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
-    return select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
 
 
 def metrics_of(
@@ -261,26 +145,14 @@ def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]
     )
 
 
-def open_judges(
-    options: JudgeOptions, project: Project, selectors: Sequence[Selector], config: str | None
-) -> Judges:
-    """Where metrics get their judges; models of the user's own code are looked for beside the files."""
-    files = [*(selector.file for selector in selectors), *([config] if config else [])]
-    folders = [Path(file).resolve().parent for file in files] + [project.root.resolve()]
+def open_judges(options: JudgeOptions, code_folders: tuple[Path, ...]) -> Judges:
+    """Where metrics get their judges; models of the user's own code are looked for in the folders."""
     return Judges(
         parallelism=options.parallelism,
         max_calls=options.max_calls,
         cache=JudgeCache() if options.cache else None,
-        code_folders=tuple(dict.fromkeys(folders)),
+        code_folders=code_folders,
     )
-
-
-def _refuse_empty(options: Options) -> None:
-    """An option that is there but empty, as an unset variable leaves it, is no option left out."""
-    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
-        given = getattr(options, name)
-        if given is not None and not given.strip():
-            raise InputError(Problem(f"--{name} is empty"))
 
 
 def _agent(reference: str, options: Options) -> Agent:
@@ -289,21 +161,6 @@ def _agent(reference: str, options: Options) -> Agent:
 
         return HttpAgent(Server(options.url, options.app_name, dict(options.headers)))
     return resolve_agent(reference, options.agents)
-
-
-def load_env_file(path: Path) -> None:
-    """Sets what a file of `KEY=value` lines says, where the environment does not say otherwise.
-
-    Raises:
-        InputError: there is no such file.
-    """
-    if not path.is_file():
-        raise InputError(
-            Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
-        )
-    from dotenv import load_dotenv
-
-    load_dotenv(path, override=False)
 
 
 def _plan_set(

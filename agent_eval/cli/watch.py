@@ -19,7 +19,7 @@ from agent_eval.errors import AgentEvalError, ExitCode
 if TYPE_CHECKING:
     from agent_eval.cli.output import Output
     from agent_eval.options import Options
-    from agent_eval.preparation import ReadSet
+    from agent_eval.selection import ReadSet
 
 LOOK_SECONDS = 0.3
 """Between looks at the files. A change is acted on when the next look finds no further one."""
@@ -59,7 +59,7 @@ def look(options: Options) -> Watched:
     from agent_eval.inputs.discovery import find_agent, selected_eval_sets
     from agent_eval.inputs.evalsets import case_sha256
     from agent_eval.inputs.project import find_project
-    from agent_eval.preparation import names_of, read_set
+    from agent_eval.selection import names_of, read_set
 
     seen = Watched()
     try:
