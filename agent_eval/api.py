@@ -155,7 +155,7 @@ async def finished(options: Options, given: Given, progress: Progress | None = N
         logger.warning(warning)
     with chdir(Path.cwd()):  # the folder that agents change to is theirs
         results = await pipeline.evaluate(evaluation, progress)
-    for warning in evaluation.judges.warnings:
+    for warning in evaluation.troubles:
         logger.warning(warning)
     return results
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from agent_eval import clock
 from agent_eval.agents.base import Agent
@@ -20,7 +20,6 @@ from agent_eval.aggregate.verdict import Stop
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
-from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.evalsets import case_sha256
@@ -169,9 +168,7 @@ class Underway:
 
     async def _close(self) -> None:
         self._journals.close()
-        for planned in self._evaluation.sets:
-            await planned.scorer.aclose()
-        await self._evaluation.judges.aclose()
+        await self._evaluation.aclose()
 
     def _open(self) -> None:
         folder = self._home / (self._evaluation.options.output or DEFAULT_FOLDER)
@@ -194,18 +191,18 @@ class Underway:
         """
         options, watcher = self._evaluation.options, progress or Silent()
 
-        def played(spec: RunSpec) -> Awaitable[Played]:
-            players = self._opened[spec.set_index].planned.players
+        executor = self._evaluation.executor
+
+        def played(spec: RunSpec) -> Awaitable[Any]:
             watcher.started(spec)
-            agent = self._evaluation.agents[spec.agent]
-            return play(spec, agent, lambda: players.player(spec.case, spec.seed))
+            return executor.play(spec)
 
         await run_all(
             self._due(eval_ids),
             played,
-            self._scored,
+            executor.score,
             self._keep,
-            parallelism=options.parallelism,
+            parallelism=executor.places,
             one_by_one=options.fail_fast or options.stop_when_decided,
             progress=watcher,
         )
@@ -222,9 +219,6 @@ class Underway:
                 one.saved[eval_id] += 1
             else:
                 yield spec
-
-    def _scored(self, run: Played) -> Awaitable[RunRecord]:
-        return score(run, self._opened[run.spec.set_index].planned.scorer)
 
     def _keep(self, spec: RunSpec, record: RunRecord) -> None:
         one = self._opened[spec.set_index]

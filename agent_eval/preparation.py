@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
+from agent_eval.engine.executors.base import Executor
+from agent_eval.engine.executors.local import LocalExecutor
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import LoadedConfig
 from agent_eval.inputs.discovery import find_agent
@@ -27,6 +30,9 @@ from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import ConfigRef, TokenPrices
 from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
+
+if TYPE_CHECKING:
+    from agent_eval.engine.executors.processes import ProcessExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,10 @@ class Evaluation:
     """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
+    local: LocalExecutor
+    """Makes runs in this process."""
+    executor: Executor[Any]
+    """What makes the runs, here or elsewhere."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -70,6 +80,17 @@ class Evaluation:
             len(planned.cases) * planned.num_runs - (len(planned.carried.runs) if planned.carried else 0)
             for planned in self.sets
         )
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong without harm to any run; complete once it is closed."""
+        return tuple(dict.fromkeys((*self.executor.warnings, *self.local.warnings)))
+
+    async def aclose(self) -> None:
+        """Gives back what agents, metrics and judges hold, here and elsewhere."""
+        if self.executor is not self.local:
+            await self.executor.aclose()
+        await self.local.aclose()
 
 
 def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
@@ -83,11 +104,38 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
-    return prepared(select(options, given), given)
+    selection = select(options, given)
+    evaluation = prepared(selection, given)
+    if options.workers is None:
+        return evaluation
+    return replace(evaluation, executor=_workers(selection, options.workers))
 
 
-def prepared(selection: Selection, given: Given = NOTHING) -> Evaluation:
+def _workers(selection: Selection, workers: int) -> ProcessExecutor:
+    """Worker processes that prepare the same for themselves; the limits for judges hold for all together."""
+    from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
+
+    options = selection.options
+    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
+    selection = replace(selection, options=replace(options, judges=judges))
+    calls = None if judges.max_calls is None else SharedCount()
+    make = partial(_executor_of, selection, calls)
+    return ProcessExecutor(make, workers=workers, places=options.parallelism)
+
+
+def _executor_of(selection: Selection, judge_calls: Iterator[int] | None) -> Executor[Any]:
+    return prepared(selection, judge_calls=judge_calls).executor
+
+
+def prepared(
+    selection: Selection, given: Given = NOTHING, judge_calls: Iterator[int] | None = None
+) -> Evaluation:
     """Builds agents, metrics, judges and players for what was read, and checks that they fit.
+
+    Args:
+        selection: what was read.
+        given: what need not be built, as the caller has it.
+        judge_calls: numbers the calls of judges.
 
     Raises:
         AgentEvalError: something cannot be used.
@@ -96,7 +144,7 @@ def prepared(selection: Selection, given: Given = NOTHING) -> Evaluation:
     planned: list[PlannedSet] = []
     problems = [*selection.problems]
     agents: dict[str, Agent] = {}
-    judges = open_judges(options.judges, selection.code_folders)
+    judges = open_judges(options.judges, selection.code_folders, judge_calls)
     for read in selection.sets:
         try:
             planned.append(_plan_set(read, options, project, agents, judges, given))
@@ -104,12 +152,15 @@ def prepared(selection: Selection, given: Given = NOTHING) -> Evaluation:
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
+    local = LocalExecutor(agents, planned, judges, places=options.parallelism)
     return Evaluation(
         options=options,
         sets=tuple(planned),
         agents=agents,
         judges=judges,
         judge_prices=project.settings.judge_prices,
+        local=local,
+        executor=local,
         warnings=(
             *selection.warnings,
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
@@ -145,11 +196,14 @@ def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]
     )
 
 
-def open_judges(options: JudgeOptions, code_folders: tuple[Path, ...]) -> Judges:
+def open_judges(
+    options: JudgeOptions, code_folders: tuple[Path, ...], calls: Iterator[int] | None = None
+) -> Judges:
     """Where metrics get their judges; models of the user's own code are looked for in the folders."""
     return Judges(
         parallelism=options.parallelism,
         max_calls=options.max_calls,
+        calls=calls,
         cache=JudgeCache() if options.cache else None,
         code_folders=code_folders,
     )

@@ -13,7 +13,6 @@ import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
-from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import (
     CodeQualityFile,
     DebugFlag,
@@ -32,6 +31,7 @@ from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
+from agent_eval.garbage import collect_less_garbage
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
@@ -135,6 +135,12 @@ def run(
         int | None, typer.Option("--num_runs", min=1, help="Runs of each case; overrides the config.")
     ] = None,
     parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, help="Make the runs in this many processes, each with a share of them."
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
     metric_timeout: Annotated[
         float, typer.Option("--metric_timeout", min=0.001, help="Seconds a metric may take for one run.")
@@ -240,6 +246,7 @@ def run(
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
+            workers=workers,
             timeout=timeout,
             metric_timeout=metric_timeout,
             seed=seed,
@@ -326,7 +333,7 @@ def _run(
         except OSError as error:  # such as a full disk: what had finished before is in the journals
             out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
             return ExitCode.NOT_EVALUATED
-    for warning in evaluation.judges.warnings:
+    for warning in evaluation.troubles:
         out.note(f"warning: {warning}")
     results = [Stored(one.result, one.summary, one.journal) for one in finished]
     if adk_folders:
