@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel
 
@@ -44,7 +44,9 @@ class Settings(TypedDict, total=False):
     """How it is run; each has the meaning and the default of the option of `agent-eval run` with its name."""
 
     num_runs: int | None
-    parallelism: int
+    parallelism: int | Literal["auto"]
+    rpm: int | None
+    tpm: int | None
     timeout: float | None
     metric_timeout: float
     seed: int

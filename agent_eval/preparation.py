@@ -14,6 +14,7 @@ from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.local import LocalExecutor
+from agent_eval.engine.places import AdaptivePlaces, Places
 from agent_eval.errors import InputError
 from agent_eval.inputs.configs import LoadedConfig, with_num_runs
 from agent_eval.inputs.discovery import find_agent
@@ -21,6 +22,8 @@ from agent_eval.inputs.evalsets import LoadedEvalSet
 from agent_eval.inputs.project import Project
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
+from agent_eval.load.pace import Limits
+from agent_eval.load.traffic import Traffic
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
 from agent_eval.options import JudgeOptions, Options
@@ -72,6 +75,10 @@ class Evaluation:
     """Makes runs in this process."""
     executor: Executor[Any]
     """What makes the runs, here or elsewhere."""
+    places: Places
+    """How many of them are under way at once."""
+    traffic: Traffic
+    """What endpoints say to the model calls of agents, here or elsewhere."""
     is_named: bool = True
     """All that runs can be found again by its name, so that it can go on after it was broken off."""
     resumed: Resumed | None = None
@@ -89,7 +96,8 @@ class Evaluation:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong without harm to any run; complete once it is closed."""
-        return tuple(dict.fromkeys((*self.executor.warnings, *self.local.warnings)))
+        told = [self.traffic.told] if self.traffic.told else []
+        return tuple(dict.fromkeys((*told, *self.executor.warnings, *self.local.warnings)))
 
     async def aclose(self) -> None:
         """Gives back what agents, metrics and judges hold, here and elsewhere."""
@@ -110,30 +118,36 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
             configs at once.
     """
     selection = select(options, given)
-    evaluation = prepared(selection, given)
     if options.workers is None:
-        return evaluation
-    return replace(evaluation, executor=_workers(selection, options.workers))
+        return prepared(selection, given, limits=Limits(options.rpm, options.tpm))
+    from agent_eval.engine.executors.processes import shared_number
+
+    evaluation = prepared(selection, given, limits=Limits(options.rpm, options.tpm, shared_number))
+    return replace(evaluation, executor=_workers(selection, options.workers, evaluation))
 
 
-def _workers(selection: Selection, workers: int) -> ProcessExecutor:
-    """Worker processes that prepare the same for themselves; the limits for judges hold for all together."""
+def _workers(selection: Selection, workers: int, evaluation: Evaluation) -> ProcessExecutor:
+    """Worker processes that prepare the same for themselves; limits hold for all together."""
     from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
 
     options = selection.options
     judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
     selection = replace(selection, options=replace(options, judges=judges))
     calls = None if judges.max_calls is None else SharedCount()
-    make = partial(_executor_of, selection, calls)
-    return ProcessExecutor(make, workers=workers, places=options.parallelism)
+    traffic = evaluation.traffic
+    make = partial(_executor_of, selection, calls, traffic.limits)
+    return ProcessExecutor(make, traffic, workers=workers, places=evaluation.places.most)
 
 
-def _executor_of(selection: Selection, judge_calls: Iterator[int] | None) -> Executor[Any]:
-    return prepared(selection, judge_calls=judge_calls).executor
+def _executor_of(selection: Selection, judge_calls: Iterator[int] | None, limits: Limits) -> LocalExecutor:
+    return prepared(selection, judge_calls=judge_calls, limits=limits).local
 
 
 def prepared(
-    selection: Selection, given: Given = NOTHING, judge_calls: Iterator[int] | None = None
+    selection: Selection,
+    given: Given = NOTHING,
+    judge_calls: Iterator[int] | None = None,
+    limits: Limits | None = None,
 ) -> Evaluation:
     """Builds agents, metrics, judges and players for what was read, and checks that they fit.
 
@@ -141,6 +155,7 @@ def prepared(
         selection: what was read.
         given: what need not be built, as the caller has it.
         judge_calls: numbers the calls of judges.
+        limits: what the model calls of agents have to keep.
 
     Raises:
         AgentEvalError: something cannot be used.
@@ -158,7 +173,8 @@ def prepared(
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
-    local = LocalExecutor(agents, planned, judges, places=options.parallelism)
+    traffic = Traffic(limits)
+    local = LocalExecutor(agents, planned, judges, traffic)
     return Evaluation(
         options=options,
         sets=tuple(planned),
@@ -167,6 +183,8 @@ def prepared(
         judge_prices=project.settings.judge_prices,
         local=local,
         executor=local,
+        places=_places(options, traffic),
+        traffic=traffic,
         is_named=given.is_named,
         resumed=given.resumed,
         warnings=(
@@ -176,6 +194,20 @@ def prepared(
             *_app_name_warnings(planned, agents),
         ),
     )
+
+
+def _places(options: Options, traffic: Traffic) -> Places:
+    """Where runs take place; each worker process has one at least."""
+    if options.parallelism != "auto":
+        return Places(max(options.parallelism, options.workers or 1))
+    places = AdaptivePlaces(lambda: traffic.limits.are_reached)
+
+    def heard(place: str, seconds: float, is_new: bool) -> None:
+        if is_new:
+            places.refused()
+
+    traffic.listeners.append(heard)
+    return places
 
 
 def metrics_of(

@@ -113,6 +113,7 @@ class AdkAgent:
         recorder = Recorder(
             MockedTools(mocks),
             toolsets,
+            request.calls,
             inner_calls_of=request.session_id if self._source.inner_calls else None,
         )
         root = toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh)

@@ -25,6 +25,10 @@ class ToolConfirmationError(Exception):
 class AdkModelError(Exception):
     """A turn that ended with an error of the model instead of an answer."""
 
+    def __init__(self, code: str, message: str | None) -> None:
+        super().__init__(f"{code}: {message or 'no answer'}")
+        self.code = code
+
 
 def questions(event: Event) -> list[FunctionCall]:
     """The calls in an event by which tools ask whether they may run."""
@@ -53,7 +57,7 @@ def check_answered(turn: Turn) -> None:
     """
     last = turn.events[-1] if turn.events else None
     if last and last.error_code and not last.parts:
-        raise AdkModelError(f"{last.error_code}: {last.error_message or 'no answer'}")
+        raise AdkModelError(last.error_code, last.error_message)
 
 
 def _asking_tool(call: FunctionCall) -> str:

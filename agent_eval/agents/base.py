@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from agent_eval import clock
 from agent_eval.agents.events import Timing, to_invocations
 from agent_eval.agents.tools import ToolRules
+from agent_eval.load.traffic import RunTraffic
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, Invocation
 
 
@@ -28,6 +29,8 @@ class SessionRequest:
     """What the session has seen before, as `agents.earlier` prepares it."""
     history: Sequence[Invocation] = ()
     """The turns that these events make."""
+    calls: RunTraffic = field(default_factory=RunTraffic)
+    """What model calls wait for; an adapter that sees them asks it before each."""
 
 
 @dataclass(slots=True)

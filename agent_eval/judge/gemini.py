@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from agent_eval.addresses import public_address
@@ -13,6 +11,7 @@ from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
 from agent_eval.judge.dialect import Dialect, Form, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
+from agent_eval.load.backoff import asked_in_details, details_of
 from agent_eval.threads import in_thread
 
 _BLOCKED = frozenset(
@@ -117,10 +116,10 @@ class GeminiModel:
         if isinstance(error, errors.APIError):
             told = f"{self.name}: {error.code} {error.status}: {brief(error.message)}"
             failure = failure_of_status(error.code)
-            details = _details(error.details)
+            details = details_of(error.details)
             if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
                 failure = Failure.CREDENTIALS  # though the status is 400
-            return EndpointError(failure, told, status=error.code, retry_after=_retry_after(details))
+            return EndpointError(failure, told, status=error.code, retry_after=asked_in_details(details))
         told = f"{self.name}: {type(error).__name__}: {brief(error)}"
         if isinstance(error, errors.UnknownApiResponseError):
             return EndpointError(Failure.SERVER, told)
@@ -193,19 +192,3 @@ def _usage(given: Any) -> Usage:
         return Usage()
     output = (given.candidates_token_count or 0) + (given.thoughts_token_count or 0)
     return Usage((given.prompt_token_count or 0) + (given.tool_use_prompt_token_count or 0), output)
-
-
-def _details(document: Any) -> list[Mapping[str, Any]]:
-    """The `details` of an error, whatever the endpoint sent."""
-    error = document.get("error", document) if isinstance(document, dict) else None
-    details = error.get("details") if isinstance(error, dict) else None
-    return [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
-
-
-def _retry_after(details: list[Mapping[str, Any]]) -> float | None:
-    """The seconds of a RetryInfo, such as `"12.5s"`."""
-    for detail in details:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")))
-        if found:
-            return float(found[1])
-    return None

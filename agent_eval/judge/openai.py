@@ -14,6 +14,7 @@ from agent_eval.judge.base import Failure, ModelError, Reply, Request
 from agent_eval.judge.dialect import Dialect, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
+from agent_eval.load.backoff import asked_in_headers
 from agent_eval.threads import in_thread
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -155,7 +156,7 @@ def _status_failure(name: str, error: Any) -> EndpointError:
         failure = Failure.REFUSED
     is_final = failure is Failure.REFUSED or error.code == "insufficient_quota"  # until somebody pays
     status = None if is_final else error.status_code
-    after = _retry_after(error.response.headers)
+    after = asked_in_headers(error.response.headers)
     return EndpointError(failure, f"{name}: {error.status_code}: {told}", status=status, retry_after=after)
 
 
@@ -163,11 +164,3 @@ def _message(error: Any) -> Any:
     """What the endpoint says, without what the client puts around it."""
     said = error.body.get("message") if isinstance(error.body, dict) else None
     return said or error.message
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds; the header's other form, a date, is left to the backoff."""
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None
