@@ -192,6 +192,7 @@ def prepared(
             *_mixed_warnings(planned),
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
+            *_limit_warnings(options, agents),
         ),
     )
 
@@ -379,3 +380,15 @@ def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> 
     for (given, name), eval_ids in cases.items():
         more = f" and {len(eval_ids) - 1} more" if len(eval_ids) > 1 else ""
         yield f"case `{eval_ids[0]}`{more}: written for app `{given}`, run on `{name}`"
+
+
+_UNSEEN_CALLS = {"python": "its code makes them itself", "http": "its server makes them"}
+"""Why model calls of agents of a kind cannot be held to a limit."""
+
+
+def _limit_warnings(options: Options, agents: dict[str, Agent]) -> Iterator[str]:
+    """One for each agent that limits a minute say nothing to."""
+    if options.rpm or options.tpm:
+        for agent in agents.values():
+            if why := _UNSEEN_CALLS.get(agent.kind):
+                yield f"--rpm and --tpm do not hold for the model calls of `{agent.name}`: {why}"

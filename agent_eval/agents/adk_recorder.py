@@ -176,9 +176,11 @@ class Recorder(BasePlugin):
             return None
         resolve = getattr(agent, "canonical_model_async", None)  # of google-adk since 2.12
         model = await resolve(callback_context) if resolve else agent.canonical_model
-        return await self._asked_again(key, model, llm_request, refusal)
+        return await self._asked_again(key, model, llm_request, error, refusal)
 
-    async def _asked_again(self, key: object, model: Any, request: Any, refusal: Refusal | None) -> Any:
+    async def _asked_again(
+        self, key: object, model: Any, request: Any, first: Exception, refusal: Refusal | None
+    ) -> Any:
         """What the model answers after a pause, or a few; None if it goes on refusing.
 
         Raises:
@@ -193,7 +195,7 @@ class Recorder(BasePlugin):
                 responses = [one async for one in model.generate_content_async(request)]
             except Exception as error:
                 self._models.end(key)
-                refusal = refusal_of(error)
+                refusal = refusal_of(error, handling=first)
                 if refusal is None:
                     self._failed_again = error
                     raise

@@ -7,7 +7,7 @@ import re
 import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -57,6 +57,18 @@ CASES = "Cases"
 """The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
+
+
+def _parallelism(given: str) -> int | Literal["auto"]:
+    if given == "auto":
+        return "auto"
+    try:
+        number = int(given)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"{given!r} is neither `auto` nor a whole number from 1 on")
+    return number
 
 
 def run(
@@ -153,7 +165,20 @@ def run(
     num_runs: Annotated[
         int | None, typer.Option("--num_runs", min=1, help="Runs of each case; overrides the config.")
     ] = None,
-    parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
+    parallelism: Annotated[
+        Any,
+        typer.Option(
+            "--parallelism",
+            parser=_parallelism,
+            metavar="N|auto",
+            help="Runs at once; auto: more while they stay as fast, half as many on a 429.",
+        ),
+    ] = "4",
+    rpm: Annotated[
+        int | None,
+        typer.Option("--rpm", min=1, help="Model calls a minute, of agents whose calls can be seen."),
+    ] = None,
+    tpm: Annotated[int | None, typer.Option("--tpm", min=1, help="Tokens a minute of these calls.")] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -267,6 +292,8 @@ def run(
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
+            rpm=rpm,
+            tpm=tpm,
             workers=workers,
             timeout=timeout,
             metric_timeout=metric_timeout,
@@ -330,7 +357,7 @@ def _run(
     adk_folders: dict[str, Path] | None,
     files: ReportFiles,
 ) -> ExitCode:
-    from agent_eval.cli.progress import watched
+    from agent_eval.cli.progress import Load, watched
     from agent_eval.pipeline import Underway
     from agent_eval.stored import Stored
 
@@ -342,6 +369,7 @@ def _run(
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
+    load = Load(evaluation.places, evaluation.traffic)
     is_cut_short = False
     collect_less_garbage()
 
@@ -355,7 +383,7 @@ def _run(
 
     # what agents print must not mix with the report, and the folder they change to is theirs
     with (
-        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        watched(out.stderr, evaluation.runs, load, quiet=view.quiet) as progress,
         redirect_stdout(sys.stderr),
         chdir(Path.cwd()),
     ):

@@ -41,13 +41,17 @@ class Refusal:
     """Seconds after which it wants to be asked again, if it says so."""
 
 
-def refusal_of(error: BaseException) -> Refusal | None:
+def refusal_of(error: BaseException, handling: BaseException | None = None) -> Refusal | None:
     """What an error says of it; None if it is of another kind.
 
     It is one if the error, a cause of it or a member of its group has the status 429 or the name of such
     an error. A quota that is used up for good is none: no wait helps.
+
+    Args:
+        error: the error.
+        handling: one that was handled when it was raised, and is no cause of it.
     """
-    for one in _chain(error):
+    for one in _chain(error, handling):
         if _value(one, "code") == _UNTIL_SOMEBODY_PAYS:
             return None
         if _is_refusal(one):
@@ -55,9 +59,9 @@ def refusal_of(error: BaseException) -> Refusal | None:
     return None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException, handling: BaseException | None) -> Iterator[BaseException]:
     """The error, then what led to it."""
-    seen: list[BaseException] = []
+    seen: list[BaseException | None] = [handling]
     level: list[BaseException] = [error]
     for _ in range(_DEPTH):
         found: list[BaseException] = []

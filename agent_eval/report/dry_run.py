@@ -36,9 +36,8 @@ def print_plan(console: Console, plan: dict[str, Any]) -> None:
                 said + (f", judged by {metric['judge_model']}" if metric["needs_judge"] else ""),
             )
         console.print()
-    console.print(
-        f"{count(plan['runs'], 'run')} would be made, {plan['parallelism']} at once; nothing was run."
-    )
+    most = "as many as goes well" if plan["parallelism"] == "auto" else plan["parallelism"]
+    console.print(f"{count(plan['runs'], 'run')} would be made, {most} at once; nothing was run.")
 
 
 def _line(console: Console, label: str, text: str) -> None:

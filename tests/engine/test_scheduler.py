@@ -44,11 +44,8 @@ def told(*, parallelism: int, one_by_one: bool) -> list[str]:
         events.append(f"keep {spec.case.eval_id[-1]}")
 
     specs = plan_runs(0, "s", CASES, EvalConfig(criteria={"response_match_score": 1.0}), seed=0, timeout=None)
-    asyncio.run(
-        run_all(
-            specs, play, score, keep, places=Places(parallelism), one_by_one=one_by_one, progress=Silent()
-        )
-    )
+    places = Places(parallelism)
+    asyncio.run(run_all(specs, play, score, keep, places=places, one_by_one=one_by_one, progress=Silent()))
     return events
 
 

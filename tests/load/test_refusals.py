@@ -109,3 +109,10 @@ def test_causes_that_lead_in_a_circle_end() -> None:
 def test_place_has_nothing_secret() -> None:
     assert host_of(URL) == HERE
     assert host_of("http://localhost") == "localhost"
+
+
+def test_what_was_handled_meanwhile_is_no_cause() -> None:
+    first = AnyError(status_code=429)
+
+    assert refusal_of(raised_from(None, context=first), handling=first) is None
+    assert refusal_of(AnyError(status_code=429), handling=first) == Refusal()
