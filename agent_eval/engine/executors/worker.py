@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -98,7 +99,7 @@ class _Server:
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread, so that the end of the evaluation is noticed however an agent blocks the loop."""
-        with self._channel.makefile("rb") as incoming:
+        with suppress(OSError), self._channel.makefile("rb") as incoming:  # it may be reset
             while len(header := incoming.read(HEADER.size)) == HEADER.size:
                 length, kind, number = HEADER.unpack(header)
                 body = incoming.read(length)
