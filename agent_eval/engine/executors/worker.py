@@ -13,7 +13,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -99,10 +98,12 @@ class _Server:
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread, so that the end of the evaluation is noticed however an agent blocks the loop."""
-        with suppress(OSError), self._channel.makefile("rb") as incoming:  # it may be reset
-            while len(header := incoming.read(HEADER.size)) == HEADER.size:
-                length, kind, number = HEADER.unpack(header)
-                body = incoming.read(length)
-                due = (number, pickle.loads(body)) if kind == Kind.RUN else None
-                loop.call_soon_threadsafe(self._inbox.put_nowait, due)
-        os._exit(1)
+        try:
+            with self._channel.makefile("rb") as incoming:
+                while len(header := incoming.read(HEADER.size)) == HEADER.size:
+                    length, kind, number = HEADER.unpack(header)
+                    body = incoming.read(length)
+                    due = (number, pickle.loads(body)) if kind == Kind.RUN else None
+                    loop.call_soon_threadsafe(self._inbox.put_nowait, due)
+        finally:
+            os._exit(1)
