@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from agent_eval.schema.result import RunRecord
-from tests.cli_support import RESPONSES, Outcome, Project, case, custom, eval_set
+from agent_eval.store.journal import SUFFIX
+from tests.cli_support import RESPONSES, RESULTS, Outcome, Project, case, custom, eval_set
 
 pytestmark = pytest.mark.slow
 
@@ -290,3 +292,32 @@ def test_metrics_of_ones_own_score_in_the_workers(project: Project) -> None:
 
     scores = {one["eval_id"]: [m["score"] for m in one["metrics"][:2]] for one in done.document["cases"]}
     assert scores == {"good": [1.0, 1.0], "wrong": [1.0, 0.0]}
+
+
+MEASURED = """\
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:])
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+"""Runs a command, and prints its exit code and the most memory that it or a child had, in MB."""
+
+
+def test_memory_stays_flat_over_fifty_thousand_runs(project: Project) -> None:
+    project.agent("async def root_agent(message, session):\n    return 'y' * 19_000\n")
+    project.write("eval_config.json", {"criteria": {"tool_trajectory_avg_score": 1.0}})
+    project.write("set.json", eval_set(*(case(f"case {number}") for number in range(500))))
+    options = ["--num_runs", "100", "--workers", "2", "--parallelism", "16", "--quiet"]
+    command = [sys.executable, "-c", MEASURED, *project.command("run", "bot", "set.json", *options)]
+
+    with project.running(command=command) as process:
+        stdout, _ = process.communicate()
+
+    (journal,) = (project.root / RESULTS).glob(f"*/*{SUFFIX}")
+    size = journal.stat().st_size
+    with journal.open("rb") as lines:
+        runs = sum(1 for _ in lines)
+    journal.unlink()
+    code, megabytes = map(int, stdout.splitlines()[-1].split())
+    assert (code, runs) == (0, 50_000)
+    assert size > runs * 19_000
+    assert megabytes < 400
