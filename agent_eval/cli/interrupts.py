@@ -49,10 +49,11 @@ def interrupts(stop: Callable[[], None], out: Output) -> Iterator[None]:
             last.daemon = True
             last.start()
 
-    if threading.current_thread() is not threading.main_thread():  # only there signals can be handled
-        yield
-        return
-    before: dict[int, Any] = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {
+        one: signal.signal(one, handle)
+        for one in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(one) is not signal.SIG_IGN  # as it is in the background of a script
+    }
     try:
         yield
     finally:
