@@ -382,13 +382,16 @@ def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> 
         yield f"case `{eval_ids[0]}`{more}: written for app `{given}`, run on `{name}`"
 
 
-_UNSEEN_CALLS = {"python": "its code makes them itself", "http": "its server makes them"}
-"""Why model calls of agents of a kind cannot be held to a limit."""
+_SEEN_CALLS = {
+    "python": "only for those in `session.model_call()`",
+    "http": "not at all: its server makes them",
+}
+"""Which model calls of agents of a kind can be held to a limit, if not all."""
 
 
 def _limit_warnings(options: Options, agents: dict[str, Agent]) -> Iterator[str]:
-    """One for each agent that limits a minute say nothing to."""
+    """One for each agent some of whose model calls cannot be seen."""
     if options.rpm or options.tpm:
         for agent in agents.values():
-            if why := _UNSEEN_CALLS.get(agent.kind):
-                yield f"--rpm and --tpm do not hold for the model calls of `{agent.name}`: {why}"
+            if which := _SEEN_CALLS.get(agent.kind):
+                yield f"--rpm and --tpm hold for model calls of `{agent.name}` {which}"

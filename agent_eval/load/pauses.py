@@ -57,10 +57,9 @@ class Pauses:
         if until > pause.until:
             pause.until, pause.seconds = until, seconds
 
-    def end(self, place: str) -> None:
-        """The place did what it was asked."""
-        pause = self._pauses.get(place)
-        if pause and clock.monotonic() >= pause.until:
+    def answered(self, place: str) -> None:
+        """The place did what it was asked: the next pause is short again. One under way goes on."""
+        if pause := self._pauses.get(place):
             pause.in_a_row = 0
 
     def left(self, *places: str) -> float:

@@ -91,12 +91,17 @@ class RunTraffic:
     def succeeded(self) -> None:
         """The run came to its end."""
         for place in (EVERYWHERE, *self._places):
-            self._traffic.pauses.end(place)
+            self._traffic.pauses.answered(place)
 
-    async def before_call(self, place: str) -> float:
-        """Waits until a model may be called; the tokens for which the call is booked."""
+    async def before_call(self, place: str | None) -> float:
+        """Waits until a model may be called; the tokens for which the call is booked.
+
+        Args:
+            place: where it is; None if only the agent knows.
+        """
         limits, pauses = self._traffic.limits, self._traffic.pauses
-        await self._over(place)
+        places = self._places if place is None else {place}
+        await self._over(*places)
         if not limits:
             return 0.0
         while True:
@@ -104,13 +109,14 @@ class RunTraffic:
             if wait:
                 with self._waiting():
                     await asyncio.sleep(wait)
-            if not pauses.left(place):
+            if not pauses.left(*places):
                 return booked
-            await self._over(place)
+            await self._over(*places)
 
-    def after_call(self, place: str, booked: float, tokens: int) -> None:
+    def after_call(self, place: str | None, booked: float, tokens: int) -> None:
         """A model has answered, and took so many tokens."""
-        self._traffic.pauses.end(place)
+        for one in (EVERYWHERE, *self._places) if place is None else (place,):
+            self._traffic.pauses.answered(one)
         if self._traffic.limits:
             self._traffic.limits.report(tokens, booked)
 

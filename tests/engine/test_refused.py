@@ -244,6 +244,69 @@ def test_places_adapt_to_what_an_endpoint_takes(here: Project) -> None:
     assert evaluation.places.size < 16
 
 
+CALLING = """\
+import time
+
+times = []
+
+
+{keyword} root_agent(message, session):
+    {with_} session.model_call() as call:
+        times.append(time.monotonic())
+        call.tokens = {tokens}
+    return message.text
+"""
+
+
+@pytest.mark.parametrize(("keyword", "with_"), [("async def", "async with"), ("def", "with")])
+@pytest.mark.parametrize(
+    ("limits", "tokens"), [({"rpm": 1200}, 0), ({"tpm": 60_000}, 50)], ids=["calls", "tokens"]
+)
+def test_model_calls_of_python_agents_keep_limits_where_they_say_that_they_are_made(
+    here: Project, keyword: str, with_: str, limits: dict[str, int], tokens: int
+) -> None:
+    """Both limits let one call pass each 50 ms; one run at a time, so that each knows of those before it."""
+    here.agent(CALLING.format(keyword=keyword, with_=with_, tokens=tokens))
+
+    finished, evaluation = evaluated(here, *sessions(*"abcdefgh"), parallelism=1, timeout=0.3, **limits)
+
+    import bot.agent  # the agent that was run
+
+    assert finished.result.totals.passed == 8
+    assert bot.agent.times[-1] - bot.agent.times[0] >= 7 * 0.05 - 0.03
+    assert evaluation.warnings[-1].endswith("`bot` only for those in `session.model_call()`")
+
+
+def test_sync_model_call_in_an_async_agent_is_told(here: Project) -> None:
+    here.agent(CALLING.format(keyword="async def", with_="with", tokens=0))
+
+    evaluated(here, *sessions("a"))
+
+    (record,) = here.records()
+    assert record.error
+    assert (record.error.type, record.error.message[:30]) == ("TypeError", "in async agents it is `async w")
+
+
+@pytest.mark.slow
+def test_workers_keep_limits_together(here: Project) -> None:
+    here.agent(
+        """\
+        import time
+
+        async def root_agent(message, session):
+            async with session.model_call():
+                with open("times.txt", "a") as file:
+                    file.write(f"{time.monotonic()}\\n")
+            return message.text
+        """
+    )
+    finished, _ = evaluated(here, *sessions(*"abcdefghijklmnop"), workers=2, parallelism=8, rpm=600)
+
+    times = sorted(float(line) for line in (here.root / "times.txt").read_text().split())
+    assert finished.result.totals.passed == len(times) == 16
+    assert times[-1] - times[0] >= 15 * 0.1 - 0.1
+
+
 @pytest.mark.slow
 def test_workers_hear_of_what_another_was_refused(here: Project) -> None:
     with busy(lambda number, _: number <= 4, retry_after=0.2) as server:

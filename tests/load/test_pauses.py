@@ -25,7 +25,7 @@ def test_pauses_double_until_the_place_does_what_it_is_asked(now: Clock) -> None
         assert pauses.begin("a")
         lengths.append(pauses.left("a"))
         now.now += lengths[-1]
-    pauses.end("a")
+    pauses.answered("a")
     pauses.begin("a")
 
     assert lengths == [1, 2, 4, 8, 16, 32, 60, 60]
@@ -65,15 +65,17 @@ def test_a_refusal_from_nowhere_in_particular_is_for_all(now: Clock) -> None:
     assert pauses.left("b") == pauses.left() == pytest.approx(5.0)
 
 
-def test_success_of_what_was_under_way_ends_no_pause(now: Clock) -> None:
+def test_what_is_answered_during_a_pause_ends_only_the_row(now: Clock) -> None:
     pauses = Pauses()
     pauses.begin("a")
-    pauses.end("a")
-
-    assert pauses.left("a") == 1.0
     now.now += 1.0
     pauses.begin("a")
+    pauses.answered("a")
+
     assert pauses.left("a") == 2.0
+    now.now += 2.0
+    pauses.begin("a")
+    assert pauses.left("a") == 1.0
 
 
 def test_endless_trouble_overflows_nothing(now: Clock) -> None:
