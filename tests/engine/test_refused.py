@@ -131,14 +131,14 @@ def test_endpoint_that_asks_for_more_than_is_waited_is_given_up_at_once(here: Pr
 
 def test_waits_count_neither_for_the_time_limit_nor_as_the_agents_time(here: Project) -> None:
     pauses.MAX_SECONDS = traffic.MAX_SECONDS = 10.0
-    here.agent(REFUSING.format(refused=3, retry_after=0.3))
+    here.agent(REFUSING.format(refused=2, retry_after=0.6))
 
-    finished, _ = evaluated(here, *sessions("one"), timeout=0.25)
+    finished, _ = evaluated(here, *sessions("one"), timeout=0.5)
 
     (record,) = here.records()
     assert record.error is None
-    assert record.seconds < 0.25
-    assert finished.result.totals.duration_seconds > 0.9
+    assert record.seconds < 0.5
+    assert finished.result.totals.duration_seconds > 1.1
 
 
 def test_circuit_breaker_stays_closed_where_waiting_helps(here: Project) -> None:
@@ -260,20 +260,20 @@ times = []
 
 @pytest.mark.parametrize(("keyword", "with_"), [("async def", "async with"), ("def", "with")])
 @pytest.mark.parametrize(
-    ("limits", "tokens"), [({"rpm": 1200}, 0), ({"tpm": 60_000}, 50)], ids=["calls", "tokens"]
+    ("limits", "tokens"), [({"rpm": 600}, 0), ({"tpm": 60_000}, 100)], ids=["calls", "tokens"]
 )
 def test_model_calls_of_python_agents_keep_limits_where_they_say_that_they_are_made(
     here: Project, keyword: str, with_: str, limits: dict[str, int], tokens: int
 ) -> None:
-    """Both limits let one call pass each 50 ms; one run at a time, so that each knows of those before it."""
+    """Both limits let one call pass each 100 ms; one run at a time, so that each knows of those before it."""
     here.agent(CALLING.format(keyword=keyword, with_=with_, tokens=tokens))
 
-    finished, evaluation = evaluated(here, *sessions(*"abcdefgh"), parallelism=1, timeout=0.3, **limits)
+    finished, evaluation = evaluated(here, *sessions(*"abcdefgh"), parallelism=1, **limits)
 
     import bot.agent  # the agent that was run
 
     assert finished.result.totals.passed == 8
-    assert bot.agent.times[-1] - bot.agent.times[0] >= 7 * 0.05 - 0.03
+    assert bot.agent.times[-1] - bot.agent.times[0] >= 0.5
     assert evaluation.warnings[-1].endswith("`bot` only for those in `session.model_call()`")
 
 
@@ -304,7 +304,7 @@ def test_workers_keep_limits_together(here: Project) -> None:
 
     times = sorted(float(line) for line in (here.root / "times.txt").read_text().split())
     assert finished.result.totals.passed == len(times) == 16
-    assert times[-1] - times[0] >= 15 * 0.1 - 0.1
+    assert times[-1] - times[0] >= 1.1
 
 
 @pytest.mark.slow
