@@ -59,6 +59,7 @@ class Turn:
         (invocation,) = to_invocations(
             events,
             app_details={"": self.app_details} if self.app_details else None,
+            incidents=True,
             timings={"": Timing(*map(_tenths_of_ms, (self.seconds, self.model_seconds, self.tool_seconds)))},
         )
         return invocation.model_copy(update={"invocation_id": self.invocation_id})

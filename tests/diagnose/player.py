@@ -33,7 +33,7 @@ from agent_eval.schema.result import (
     RunRecord,
     StoppedBy,
 )
-from agent_eval.schema.trace import Content
+from agent_eval.schema.trace import Content, Event
 from agent_eval.simulation.static import StaticPlayer
 from tests.diagnose.failure import Failure, Step, Turn
 
@@ -138,6 +138,8 @@ def _scripted(script: tuple[Turn, ...]) -> Callable[..., Any]:
                 _execute(step["code"], "agent.py", session)
             elif "wait" in step:
                 await asyncio.sleep(step["wait"])
+            elif "event" in step:
+                yield Event.model_validate(step["event"])
             elif "say" in step:
                 yield step["say"]
 
