@@ -77,7 +77,11 @@ def incident(evidence: Evidence) -> Iterator[Clue]:
         came_last = last.step >= len(turn.steps) - 1
         yield Clue(
             f"`{cut(last.author, 60)}` reported {cut(last.told, 120)}{others}, "
-            + (f"and the answer is {quoted(turn.answer, 60)}" if turn.answer.strip() else "and gave no answer"),
+            + (
+                f"and the answer is {quoted(turn.answer, 60)}"
+                if turn.answer.strip()
+                else "and gave no answer"
+            ),
             _REMEDIES.get(last.code, "see the turn's steps in `--print_detailed_results` or the page"),
             Level.WHOLE if came_last else Level.PART,
             turn.number,

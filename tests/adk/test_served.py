@@ -342,6 +342,25 @@ def test_what_was_said_before_the_stream_broke_off_is_kept(here: Project) -> Non
     assert [call.name for call in data.tool_uses] == ["pay"]
 
 
+def test_what_went_wrong_in_a_turn_that_went_on_is_told(here: Project) -> None:
+    answered = {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "pay", "response": {}}}]}
+    stream = (
+        CALL
+        + event(content=answered)
+        + event(errorCode="UNAVAILABLE", errorMessage="Overloaded.")
+        + saying("It has", finishReason="MAX_TOKENS", interrupted=True)
+    )
+    with fake(stream) as server:
+        (record,) = run(here, case("a", "hi"), url=server.url)
+
+    assert answers(record) == ["It has"]
+    assert [(one.author, one.told, one.step) for one in record.invocations[0].incidents or ()] == [
+        ("bot", "UNAVAILABLE: Overloaded.", 2),
+        ("bot", "MAX_TOKENS", 2),
+        ("bot", "INTERRUPTED", 2),
+    ]
+
+
 def test_nobody_listens(here: Project) -> None:
     (record,) = run(here, case("a", "hi"), url=f"http://127.0.0.1:{free_port()}", app_name="bot")
 
