@@ -171,6 +171,8 @@ class Underway:
         self._journals.close()
         for planned in self._evaluation.sets:
             await planned.scorer.aclose()
+        for agent in self._evaluation.agents.values():
+            await agent.aclose()
         await self._evaluation.judges.aclose()
 
     def _open(self) -> None:

@@ -110,3 +110,7 @@ class Agent(Protocol):
     async def details(self) -> AppDetails | None:
         """Instructions and tools, as far as the agent shows them without being asked anything."""
         ...
+
+    async def aclose(self) -> None:
+        """Gives back what the agent keeps for all runs, once they are over, in their event loop."""
+        ...

@@ -71,6 +71,9 @@ class HttpAgent:
         """The server tells nothing of it."""
         return None
 
+    async def aclose(self) -> None:
+        """Nothing is kept."""
+
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
     """The app a case names if the server has it, else the only one it has."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_eval.agents.factory import given
 from agent_eval.agents.python import PythonAgent, Session
 from agent_eval.aggregate.outcome import outcome_of
 from agent_eval.aggregate.verdict import case_result, totals
@@ -114,16 +115,9 @@ async def _run(
     scorer: Scorer,
 ) -> RunRecord:
     spec = RunSpec(0, "set", case, config, "desk", run_index, seed=run_index, timeout=0.5)
-    agent = PythonAgent(failure.agent, _made(_scripted(script)))
+    agent = PythonAgent(failure.agent, given(_scripted(script)))
     spoken = (case.conversation or parse_turns(script))[: failure.cases[case.eval_id].ends_after]
     return await score(await play(spec, agent, lambda: StaticPlayer(spoken)), scorer)
-
-
-def _made(target: Callable[..., Any]) -> Callable[[], Any]:
-    async def make() -> Callable[..., Any]:
-        return target
-
-    return make
 
 
 def _scripted(script: tuple[Turn, ...]) -> Callable[..., Any]:
