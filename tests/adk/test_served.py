@@ -307,6 +307,11 @@ FAILURES = {
         "AdkModelError",
         "SAFETY: Blocked.",
     ),
+    "error without a code": (
+        {"sse": event(errorMessage="The expert is not there.")},
+        "AdkModelError",
+        "The expert is not there.",
+    ),
     "no event": ({"sse": b"data: <html>\n\n"}, "ServerError", "the server sent no event: <html>"),
     "event cut short": (
         {"sse": b'data: {"author": "bot", "cont\n\n'},
