@@ -18,7 +18,7 @@ from google.adk.tools.agent_tool import AgentTool
 
 from agent_eval import evaluate
 from agent_eval.agents import factory
-from agent_eval.agents.resolve import AgentOptions, resolve_agent
+from agent_eval.agents.resolve import AgentOptions
 from agent_eval.schema.evalset import EvalSet
 from agent_eval.schema.result import EvalResult
 from tests.adk import MARKS
@@ -209,10 +209,13 @@ def test_factory_that_fails_is_called_again_for_the_next_run_also_when_shared(tm
     assert (done.totals.crashed_runs, done.totals.passed) == (1, 1)
 
 
-@pytest.mark.usefixtures("own_imports")
-def test_app_of_a_module_is_shared_and_closed_by_the_command(project: Project) -> None:
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")], ids=["here", "in workers"])
+def test_app_of_a_module_is_closed_once_in_each_process_that_runs_it(
+    project: Project, workers: tuple[str, ...]
+) -> None:
     project.agent(
         """\
+        import os
         from pathlib import Path
 
         from google.adk.agents.llm_agent import LlmAgent
@@ -231,7 +234,7 @@ def test_app_of_a_module_is_shared_and_closed_by_the_command(project: Project) -
         class Noting(BasePlugin):
             async def close(self):
                 with Path("closed").open("a") as file:
-                    file.write("closed\\n")
+                    file.write(f"{os.getpid()}\\n")
 
 
         root = LlmAgent(name="bot", model=Hello(model="m"))
@@ -239,8 +242,9 @@ def test_app_of_a_module_is_shared_and_closed_by_the_command(project: Project) -
         """
     )
     project.write("set.json", eval_set(case("a"), case("b")))
-    done = project.agent_eval("run", "bot", "set.json", "--num_runs", "3")
+    done = project.agent_eval("run", "bot", "set.json", "--num_runs", "3", *workers)
 
     assert done.code == 0, done.stdout + done.stderr
-    assert (project.root / "closed").read_text() == "closed\n"
-    assert resolve_agent(str(project.root / "bot"), AgentOptions()).kind == "adk"
+    closed_in = (project.root / "closed").read_text().split()
+    assert len(closed_in) == len({*closed_in})
+    assert len(closed_in) in ((1, 2) if workers else (1,))
