@@ -24,8 +24,8 @@ from agent_eval.schema.trace import (
 
 DEFAULT_AUTHOR = "agent"
 
-FINISHED = ("STOP", "FINISH_REASON_UNSPECIFIED")
-"""Why a model stops that has said all it had to say, or does not tell."""
+FINISHED = (None, "STOP", "FINISH_REASON_UNSPECIFIED", "OTHER")
+"""Why a model stops that has said all it had to say, or does not tell; what ADK does not know is OTHER."""
 
 
 @dataclass(frozen=True, slots=True)

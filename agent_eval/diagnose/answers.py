@@ -60,7 +60,7 @@ def no_answer(evidence: Evidence) -> Iterator[Clue]:
         yield Clue(
             f"the agent gave no final text{after}",
             "let the agent sum up what its tools returned (no `skip_summarization`), and see the turn's "
-            "events for an error or a limit of output tokens",
+            "events for an empty answer of the model",
             Level.WHOLE,
             turn.number,
         )
@@ -74,16 +74,12 @@ def incident(evidence: Evidence) -> Iterator[Clue]:
             continue
         others = f", and {len(found) - 1} more" if len(found) > 1 else ""
         last = found[-1]
-        came_last = last.step >= len(turn.steps) - 1
+        answer = f"the answer is {quoted(turn.answer, 60)}" if turn.answer.strip() else "there is no answer"
+        cut_answer = evidence.kind in TEXTS and last.step >= len(turn.steps) - 1
         yield Clue(
-            f"`{cut(last.author, 60)}` reported {cut(last.told, 120)}{others}, "
-            + (
-                f"and the answer is {quoted(turn.answer, 60)}"
-                if turn.answer.strip()
-                else "and gave no answer"
-            ),
+            f"`{cut(last.author, 60)}` reported {cut(last.told, 120)}{others}, and {answer}",
             _REMEDIES.get(last.code, "see the turn's steps in `--print_detailed_results` or the page"),
-            Level.WHOLE if came_last else Level.PART,
+            Level.WHOLE if cut_answer else Level.PART,
             turn.number,
         )
 
@@ -346,8 +342,8 @@ TEXTS = ANSWERS | {Kind.TEXT_CHECK}
 
 RULES = (
     Rule("AE201", ANSWERS, no_reference),
-    Rule("AE202", TEXTS | {Kind.JUDGED}, no_answer),
     Rule("AE218", TEXTS | {Kind.JUDGED, Kind.CALLS, Kind.TOOL_CHECK}, incident),
+    Rule("AE202", TEXTS | {Kind.JUDGED}, no_answer),
     Rule("AE203", TEXTS | {Kind.OTHER}, only_form),
     Rule("AE204", TEXTS, other_language),
     Rule("AE205", ANSWERS, asks_back),

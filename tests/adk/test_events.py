@@ -137,9 +137,10 @@ def test_answer_that_was_cut_off_is_an_answer_and_what_cut_it_is_told(
 
 
 def test_turn_in_which_nothing_went_wrong_has_no_word_of_it() -> None:
-    record = talk(llm_agent(steps(said("hello", finish_reason=types.FinishReason.STOP))), "hi")
+    whole = [said("hello", finish_reason=types.FinishReason[reason]) for reason in ("STOP", "OTHER")]
+    record, other = (talk(llm_agent(steps(answer)), "hi") for answer in whole)
 
-    assert record.invocations[0].incidents is None
+    assert record.invocations[0].incidents is other.invocations[0].incidents is None
     assert b"incidents" not in model_to_json(record, compact=True)
 
 

@@ -83,6 +83,12 @@ FAILURES = (
         case(turn("A1?", incident("MAX_TOKENS", "It was"), text="It was sent to Rome on Monday.")),
     ),
     failure(
+        "cut off before the first word",
+        "AE218",
+        M,
+        case(turn("A1?", incident("MAX_TOKENS"), text="It was sent to Rome on Monday.")),
+    ),
+    failure(
         "blocked after a first sentence",
         "AE218",
         MEANING,
