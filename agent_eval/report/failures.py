@@ -159,6 +159,8 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
         actual, row = record.invocations[index], metric.per_invocation[index]
         wanted = expected[index] if index < len(expected) else None
         yield _indented(_turn_title(index, actual, row.score))
+        for incident in _incidents(actual):
+            yield _indented(incident, 4)
         if row.rubric_scores:
             yield _indented(Text.assemble(("agent: ", "dim"), _said(actual)), 4)
         elif wanted is not None:
@@ -185,6 +187,14 @@ def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
     if len(asked) > 50:
         asked = asked[:47] + "..."
     return plain(f'turn {index + 1} "{asked}"  {number(score)}', "dim")
+
+
+def _incidents(actual: Invocation) -> list[Text]:
+    """What went wrong in the turn, a line each."""
+    return [
+        Text.assemble((f"{printable(incident.author)} reported ", "dim"), plain(incident.told, "yellow"))
+        for incident in actual.incidents or ()
+    ]
 
 
 def _side_by_side(metric_name: str, expected: ExpectedTurn, actual: Invocation) -> Table:
@@ -261,6 +271,7 @@ def _talk(label: str, invocation: Invocation) -> Group:
             Text.assemble("   call: ", plain(call_text(call)))
             for call in get_all_tool_calls(invocation.intermediate_data)
         ),
+        *(Text.assemble("   ", incident) for incident in _incidents(invocation)),
         Text.assemble("   agent: ", _said(invocation)),
     )
 
