@@ -24,14 +24,16 @@ MAX_PROBLEMS = 25
 class Output:
     """Standard output and error of one command; every way out of it has its exit code.
 
-    The report goes to stdout. With `json`, stdout has one JSON document and nothing else.
+    The report goes to stdout. With `json`, stdout has one JSON document and nothing else, and with
+    `stdout_taken` whatever else the command writes there.
     """
 
     has_document: ClassVar[bool] = False
     """Whether stdout has the JSON document."""
 
-    def __init__(self, *, json: bool = False, debug: bool = False) -> None:
+    def __init__(self, *, json: bool = False, stdout_taken: bool = False, debug: bool = False) -> None:
         self.is_json = json
+        self._stdout_taken = json or stdout_taken
         self._debug = debug
         self._stderr: Console | None = None
         self._report: Console | None = None
@@ -48,7 +50,7 @@ class Output:
     @property
     def report(self) -> Console:
         """Where the report goes."""
-        self._report = self._report or _console(stderr=self.is_json)
+        self._report = self._report or _console(stderr=self._stdout_taken)
         return self._report
 
     def note(self, text: str) -> None:
@@ -62,9 +64,7 @@ class Output:
         from agent_eval import serde
 
         Output.has_document = True
-        sys.stdout.flush()
-        sys.stdout.buffer.write(serde.to_json(document, indent=True) + b"\n")
-        sys.stdout.flush()
+        to_stdout(serde.to_json(document, indent=True) + b"\n")
 
     def github_commands(self, commands: Iterable[str]) -> None:
         """Commands for the GitHub workflow that this is a step of."""
@@ -149,6 +149,13 @@ class Output:
             self.note(f"error: {problem}")
         if len(problems) > MAX_PROBLEMS:
             self.note(f"error: and {len(problems) - MAX_PROBLEMS} more like these")
+
+
+def to_stdout(data: bytes) -> None:
+    """Writes a document to standard output, after what was printed before."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def _console(*, stderr: bool) -> Console:

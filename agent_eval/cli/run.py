@@ -28,7 +28,7 @@ from agent_eval.cli.options import (
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
-from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
@@ -226,12 +226,14 @@ def run(
     """Run eval sets against an agent, and say which cases passed."""
     named, eval_sets = _targets(targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
         from agent_eval.options import JudgeOptions, Options
         from agent_eval.preparation import plan_evaluation
 
+        files = ReportFiles.of(json=json_output, **reports)
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
@@ -268,7 +270,6 @@ def run(
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))
-        files = ReportFiles.of(html, junit_xml, markdown, codequality)
         evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
