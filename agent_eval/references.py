@@ -182,5 +182,6 @@ def _baselines() -> list[Stored]:
     found = [read_stored(path) for path in all_baselines(project)]
     if not found:
         folders = ", ".join(project.settings.evalsets)
-        raise InputError(Problem(f"no baseline in {folders}", hint="set one: agent-eval baseline set RESULT"))
+        hint = "set one: agent-eval baseline set RESULT; `compare` finds those beside other eval sets too"
+        raise InputError(Problem(f"no baseline in {folders}", hint=hint))
     return found

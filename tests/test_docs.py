@@ -80,6 +80,7 @@ def test_examples_in_documents_are_read(document: Path) -> None:
         compile(text, document.name, "exec")
 
 
+@pytest.mark.slow
 def test_captures_in_documents_are_what_commands_print() -> None:
     spec = importlib.util.spec_from_file_location("capture", ROOT / "docs" / "capture.py")
     assert spec
@@ -87,6 +88,8 @@ def test_captures_in_documents_are_what_commands_print() -> None:
     capture = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(capture)
     texts = capture.captures()
+    told = " ".join(page.read_text(encoding="utf-8") for page in capture.PAGES)
+    assert [name for name in texts if f"<!-- capture: {name} -->" not in told] == []
     assert max(len(line) for text in texts.values() for line in text.splitlines() if line[0:1] != "$") <= 80
     for page in capture.PAGES:
         assert page.read_text(encoding="utf-8") == capture.with_captures(

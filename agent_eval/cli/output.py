@@ -54,10 +54,13 @@ class Output:
         return self._report
 
     def note(self, text: str) -> None:
-        """A line on stderr."""
+        """A line on stderr; on a terminal, wrapped between words."""
         from agent_eval.report.text import printable
 
-        print(printable(text), file=sys.stderr)  # noqa: T201
+        if sys.stderr.isatty():
+            self.stderr.print(printable(text))
+        else:
+            print(printable(text), file=sys.stderr)  # noqa: T201
 
     def json(self, document: Any) -> None:
         """The document on stdout."""

@@ -135,4 +135,4 @@ class Terminal:
         for call in get_all_tool_calls(turn.intermediate_data):
             self._out.stderr.print(f"  call {printable(call_text(call))}", style="dim", soft_wrap=True)
         answer = printable(content_text(turn.final_response)) or "(no answer)"
-        self._out.stderr.print(f"agent> {answer}", soft_wrap=True)
+        self._out.stderr.print(f"agent> {answer}")

@@ -401,6 +401,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
+                        "better": metric.info.better.value if metric.info.better else None,
                         "needs_judge": metric.needs_judge,
                         "judge_model": metric.judge_model,
                     }
