@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from tests.model_server import NEUTRAL, Asked, serving  # noqa: E402 # the tests
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIDTH = 80
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".adk")
+
+UNSET = {*NEUTRAL, "COLUMNS", "FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_STEP_SUMMARY"}
 
 PROJECT = '[tool.agent-eval]\nagents = ["sample_agents"]\nevalsets = "evalsets"\n'
 
@@ -296,20 +299,25 @@ def _folded(line: str) -> list[str]:
     return [line[start : start + WIDTH] for start in range(0, len(line), WIDTH)] or [""]
 
 
-def played(scene: Scene) -> dict[str, str]:
-    """The captures of a scene by their names."""
+@contextmanager
+def project(files: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder with the samples and some files, and an environment whose models are played by a script."""
     with tempfile.TemporaryDirectory() as name, serving() as models:
         folder = Path(name)
         models.always = replied
         for samples in ("sample_agents", "evalsets"):
             shutil.copytree(ROOT / samples, folder / samples, ignore=LEFT_OUT)
-        for file, content in {"pyproject.toml": PROJECT, **scene.files}.items():
+        for file, content in {"pyproject.toml": PROJECT, **files}.items():
             (folder / file).write_text(content)
-        fixed = {"TERM": "dumb", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", "PYTHONSAFEPATH": "1"}
-        left_out = {*NEUTRAL, "COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_STEP_SUMMARY"}
-        inherited = {name: value for name, value in os.environ.items() if name not in left_out}
-        environment = inherited | models.environment | fixed
-        return {shot.name: typed(shot, folder, environment) for shot in scene.shots}
+        inherited = {name: value for name, value in os.environ.items() if name not in UNSET}
+        yield folder, inherited | models.environment | {"PYTHONIOENCODING": "utf-8", "PYTHONSAFEPATH": "1"}
+
+
+def played(scene: Scene) -> dict[str, str]:
+    """The captures of a scene by their names."""
+    with project(scene.files) as (folder, environment):
+        plain = environment | {"TERM": "dumb", "NO_COLOR": "1"}
+        return {shot.name: typed(shot, folder, plain) for shot in scene.shots}
 
 
 def captures() -> dict[str, str]:

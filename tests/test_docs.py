@@ -103,6 +103,19 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_each_picture_is_shown_and_small() -> None:
+    shown = [
+        (document.parent / link).resolve()
+        for document in DOCUMENTS
+        for link in set(re.findall(r"!\[[^\]]+\]\((?!http)([^)]+)\)", document.read_text()))
+    ]
+    pictures = sorted((ROOT / "docs" / "pictures").iterdir())
+    assert [picture for picture in pictures if picture not in shown] == []
+    assert [picture for picture in shown if not picture.is_file()] == []
+    assert [picture for picture in pictures if picture.stat().st_size > 300_000] == []
+    assert [picture for picture in pictures if b"url(http" in picture.read_bytes()] == []
+
+
 def test_nobody_is_told_to_install_another_project_of_that_name() -> None:
     for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "pyproject.toml"]:
         assert not re.search(r"(pip|uv|pipx)\s+\S*\s*install\s+['\"]?agent-eval\b", document.read_text())
