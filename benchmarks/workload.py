@@ -106,9 +106,9 @@ class Workload:
     def _results(self, cases: int, num_runs: int = 1) -> Path:
         return self.folder / f"results_{cases}_{num_runs}"
 
-    def summaries(self, cases: int) -> list[Path]:
+    def summaries(self, cases: int, num_runs: int = 1) -> list[Path]:
         """The summaries that `agent-eval run` has left so far, oldest first."""
-        return sorted(self._results(cases).rglob("*.json"))
+        return sorted(self._results(cases, num_runs).rglob("*.json"))
 
     def result_bytes(self, cases: int) -> int:
         """Journal and summary of one `agent-eval run`."""

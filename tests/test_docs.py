@@ -81,12 +81,9 @@ def test_examples_in_documents_are_read(document: Path) -> None:
 
 
 @pytest.mark.slow
-def test_captures_in_documents_are_what_commands_print() -> None:
-    spec = importlib.util.spec_from_file_location("capture", ROOT / "docs" / "capture.py")
-    assert spec
-    assert spec.loader
-    capture = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(capture)
+def test_captures_in_documents_are_what_commands_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    capture = importlib.import_module("capture")
     texts = capture.captures()
     told = " ".join(page.read_text(encoding="utf-8") for page in capture.PAGES)
     assert [name for name in texts if f"<!-- capture: {name} -->" not in told] == []

@@ -87,9 +87,11 @@ def _print_rated(console: Console, title: str, rated: Iterable[dict[str, Any]]) 
         where = "" if one["run_index"] is None else f", run {one['run_index']}"
         judge = VERDICTS.get(one["judge"], one["judge"])
         told_of = f"{one['eval_id']}{where}: people {one['people']}, judge {judge}"
-        console.print(Padding(Text(printable(told_of)), (0, 0, 0, 4)))
+        console.print(Padding(Text(printable(told_of)), (0, 0, 0, 4), expand=False))
         told = [("said", text) for text in one["response"] or ()]
         told += [("people", one["note"])] if one["note"] else []
         told += [("judge", text) for text in (*one["rationales"], one["reason"]) if text]
         for who, text in told:
-            console.print(Padding(Text.assemble((f"{who}: ", "dim"), printable(text)), (0, 0, 0, 6)))
+            console.print(
+                Padding(Text.assemble((f"{who}: ", "dim"), printable(text)), (0, 0, 0, 6), expand=False)
+            )

@@ -24,7 +24,7 @@ def print_metrics(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
 
 
 def _indented(text: Text) -> Padding:
-    return Padding(text, (0, 0, 0, 4))
+    return Padding(text, (0, 0, 0, 4), expand=False)
 
 
 def _range(metric: dict[str, Any]) -> str:
