@@ -54,13 +54,14 @@ class Output:
         return self._report
 
     def note(self, text: str) -> None:
-        """A line on stderr; on a terminal, wrapped between words."""
+        """Lines on stderr; on a terminal, those that are not indented are wrapped between words."""
         from agent_eval.report.text import printable
 
-        if sys.stderr.isatty():
-            self.stderr.print(printable(text))
-        else:
+        if not sys.stderr.isatty():
             print(printable(text), file=sys.stderr)  # noqa: T201
+            return
+        for line in printable(text).splitlines():
+            self.stderr.print(line, soft_wrap=line.startswith(" "))
 
     def json(self, document: Any) -> None:
         """The document on stdout."""

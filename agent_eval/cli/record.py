@@ -82,7 +82,7 @@ def record(
             out.note("nothing was written")
             out.exit(ExitCode.PASSED)
         write_eval_set(data, path)
-        out.note(f"written to {path}; try it: agent-eval run {agent} {path} --case {eval_id}")
+        out.note(f"written to {path}; try it:\n  agent-eval run {agent} {path} --case {eval_id}")
         out.exit(ExitCode.PASSED)
 
 
