@@ -50,7 +50,8 @@ MAX_CAUSES = 2
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
     """For each case that did not pass or had a crash: what was expected, and what happened."""
     unpassed = [case for case in result.cases if case.verdict is not EvalStatus.PASSED or case.crashed]
-    telling = [case for case in unpassed if not _said_by_stop(result, case)] or unpassed[:1]
+    telling = [case for case in unpassed if not _said_by_stop(result, case)]
+    telling = telling or [case for case in unpassed if case.crashed][:1]  # one tells why all were stopped
     failed = {case.eval_id: case for case in telling}
     first: dict[str, RunRecord] = {}
     for record in records:
