@@ -25,10 +25,11 @@ from agent_eval.inputs.configs import LoadedConfig, parse_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, parse_eval_set
 from agent_eval.options import JudgeOptions, Options
 from agent_eval.pipeline import Finished
-from agent_eval.preparation import Given, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalSet
 from agent_eval.schema.result import EvalResult
+from agent_eval.selection import Given
 
 logger = logging.getLogger("agent_eval")
 
@@ -150,7 +151,7 @@ async def finished(options: Options, given: Given, progress: Progress | None = N
         logger.warning(warning)
     with chdir(Path.cwd()):  # the folder that agents change to is theirs
         results = await pipeline.evaluate(evaluation, progress)
-    for warning in evaluation.judges.warnings:
+    for warning in evaluation.troubles:
         logger.warning(warning)
     return results
 

@@ -18,7 +18,7 @@ from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
-from agent_eval.inputs.configs import LoadedConfig, load_config
+from agent_eval.inputs.configs import LoadedConfig, load_config, with_num_runs
 from agent_eval.inputs.evalsets import LoadedEvalSet, case_sha256, load_eval_set
 from agent_eval.inputs.project import find_project
 from agent_eval.inputs.selectors import Selector
@@ -30,9 +30,7 @@ from agent_eval.preparation import (
     built_scorer,
     config_metrics,
     config_ref,
-    load_env_file,
     open_judges,
-    with_num_runs,
 )
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -46,6 +44,7 @@ from agent_eval.schema.result import (
     TokenPrices,
 )
 from agent_eval.schema.trace import Content, Invocation
+from agent_eval.selection import code_folders, load_env_file
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -117,7 +116,7 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
     config = with_num_runs(load_config(Path(options.config)), num_runs)
     eval_set = _eval_set(stored, options)
     files = [Selector(str(eval_set.path))] if eval_set else []
-    judges = open_judges(options.judges, project, files, options.config)
+    judges = open_judges(options.judges, code_folders(project, files, options.config))
     beside = [eval_set.path.resolve().parent] if eval_set else []
     agent = Path(result.agent.reference).resolve()
     folders = [*beside, project.root.resolve(), *([agent] if agent.is_dir() else [])]

@@ -42,6 +42,8 @@ class Options:
     num_runs: int | None = None
     """Overrides the config."""
     parallelism: int = 4
+    workers: int | None = None
+    """Processes that make the runs; None for this one."""
     timeout: float | None = 300.0
     """Seconds a run may take."""
     metric_timeout: float | None = DEFAULT_TIMEOUT

@@ -1,49 +1,39 @@
-"""Before anything runs: what was asked for, found, loaded and checked."""
+"""Before anything runs: agents, metrics, judges and players, built for what was read and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
-from agent_eval.errors import InputError, Problem, did_you_mean
-from agent_eval.inputs.choice import fitting, has_failed
-from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
-from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
-from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
-from agent_eval.inputs.project import Project, find_project
-from agent_eval.inputs.selectors import Selector
+from agent_eval.engine.executors.base import Executor
+from agent_eval.engine.executors.local import LocalExecutor
+from agent_eval.errors import InputError
+from agent_eval.inputs.configs import LoadedConfig, with_num_runs
+from agent_eval.inputs.discovery import find_agent
+from agent_eval.inputs.evalsets import LoadedEvalSet
+from agent_eval.inputs.project import Project
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.options import ALL_CASES, JudgeOptions, Options
+from agent_eval.options import JudgeOptions, Options
 from agent_eval.plan import PlannedCase
-from agent_eval.reruns import Carried, Earlier, carried
+from agent_eval.reruns import Carried, carried
+from agent_eval.resumption import Resumed, made_so_far
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
-from agent_eval.store.history import last_verdicts
-from agent_eval.store.summary import DEFAULT_FOLDER
 
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What code hands over itself; the rest is found by the names that the options have."""
-
-    agent: Agent | None = None
-    eval_set: LoadedEvalSet | None = None
-    config: LoadedConfig | None = None
-    earlier: Earlier | None = None
-    """A result whose runs stand, except those that are to be made again."""
-
-
-NOTHING = Given()
+if TYPE_CHECKING:
+    from agent_eval.engine.executors.processes import ProcessExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +68,14 @@ class Evaluation:
     """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
+    local: LocalExecutor
+    """Makes runs in this process."""
+    executor: Executor[Any]
+    """What makes the runs, here or elsewhere."""
+    is_named: bool = True
+    """All that runs can be found again by its name, so that it can go on after it was broken off."""
+    resumed: Resumed | None = None
+    """What was broken off, and goes on."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -87,6 +85,17 @@ class Evaluation:
             len(planned.cases) * planned.num_runs - (len(planned.carried.runs) if planned.carried else 0)
             for planned in self.sets
         )
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong without harm to any run; complete once it is closed."""
+        return tuple(dict.fromkeys((*self.executor.warnings, *self.local.warnings)))
+
+    async def aclose(self) -> None:
+        """Gives back what agents, metrics and judges hold, here and elsewhere."""
+        if self.executor is not self.local:
+            await self.executor.aclose()
+        await self.local.aclose()
 
 
 def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
@@ -100,138 +109,73 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
-    _refuse_empty(options)
-    project = find_project()
-    if options.env_file:
-        load_env_file(Path(options.env_file))
-    reads: list[ReadSet] = []
+    selection = select(options, given)
+    evaluation = prepared(selection, given)
+    if options.workers is None:
+        return evaluation
+    return replace(evaluation, executor=_workers(selection, options.workers))
+
+
+def _workers(selection: Selection, workers: int) -> ProcessExecutor:
+    """Worker processes that prepare the same for themselves; the limits for judges hold for all together."""
+    from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
+
+    options = selection.options
+    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
+    selection = replace(selection, options=replace(options, judges=judges))
+    calls = None if judges.max_calls is None else SharedCount()
+    make = partial(_executor_of, selection, calls)
+    return ProcessExecutor(make, workers=workers, places=options.parallelism)
+
+
+def _executor_of(selection: Selection, judge_calls: Iterator[int] | None) -> Executor[Any]:
+    return prepared(selection, judge_calls=judge_calls).executor
+
+
+def prepared(
+    selection: Selection, given: Given = NOTHING, judge_calls: Iterator[int] | None = None
+) -> Evaluation:
+    """Builds agents, metrics, judges and players for what was read, and checks that they fit.
+
+    Args:
+        selection: what was read.
+        given: what need not be built, as the caller has it.
+        judge_calls: numbers the calls of judges.
+
+    Raises:
+        AgentEvalError: something cannot be used.
+    """
+    options, project = selection.options, selection.project
     planned: list[PlannedSet] = []
-    problems: list[Problem] = []
+    problems = [*selection.problems]
     agents: dict[str, Agent] = {}
-    selectors = _selectors(options, given, project)
-    judges = open_judges(options.judges, project, selectors, options.config)
-    for selector in selectors:
+    judges = open_judges(options.judges, selection.code_folders, judge_calls)
+    for index, read in enumerate(selection.sets):
         try:
-            reads.append(_read(selector, options, given))
-        except InputError as error:
-            problems += error.problems
-    chosen, notes = (reads, ()) if problems else _chosen(reads, options)
-    for read in chosen:
-        try:
-            planned.append(_plan_set(read, options, project, agents, judges, given))
+            one = _plan_set(read, options, project, agents, judges, given)
+            planned.append(replace(one, carried=_carried(one, given, index)))
         except InputError as error:
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
+    local = LocalExecutor(agents, planned, judges, places=options.parallelism)
     return Evaluation(
         options=options,
         sets=tuple(planned),
         agents=agents,
         judges=judges,
         judge_prices=project.settings.judge_prices,
+        local=local,
+        executor=local,
+        is_named=given.is_named,
+        resumed=given.resumed,
         warnings=(
-            *notes,
+            *selection.warnings,
+            *_mixed_warnings(planned),
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
     )
-
-
-def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
-    if given.eval_set:
-        return [Selector(str(given.eval_set.path))]
-    return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
-
-
-def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The sets with the cases that are to run, without those that have none; and what to know of that.
-
-    Raises:
-        InputError: none is left.
-    """
-    choice = options.choice
-    if choice == ALL_CASES:
-        return list(reads), ()
-    known = [case.eval_id for read in reads for case in read.cases]
-    problems = [
-        Problem(f"there is no case `{case_id}`", hint=did_you_mean(case_id, known))
-        for case_id in choice.case_ids
-        if case_id not in known
-    ]
-    if problems:
-        raise InputError(*problems)
-    named = [replace(read, cases=fitting(read.cases, names_of(read), choice)) for read in reads]
-    left = [read for read in named if read.cases]
-    if not left:
-        raise InputError(
-            Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
-        )
-    return _by_history(left, options) if choice.needs_history else (left, ())
-
-
-def names_of(read: ReadSet) -> str:
-    """The names of an eval set that `-k` may mean."""
-    return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
-
-
-def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The cases that did not pass when they last ran: alone, or before the others."""
-    folder = Path(options.output or DEFAULT_FOLDER)
-    failed: list[ReadSet] = []
-    in_order: list[ReadSet] = []
-    for read in reads:
-        eval_ids = [case.eval_id for case in read.cases]
-        verdicts = last_verdicts(folder, read.loaded.eval_set.eval_set_id, eval_ids)
-        first = [case for case in read.cases if has_failed(case, verdicts)]
-        others = [case for case in read.cases if not has_failed(case, verdicts)]
-        if first:
-            failed.append(replace(read, cases=first))
-        in_order.append(replace(read, cases=[*first, *others]))
-    if not options.choice.last_failed:
-        return in_order, ()
-    return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSet:
-    """An eval set and its config, as their files say."""
-
-    loaded: LoadedEvalSet
-    cases: list[EvalCase]
-    """Those selected."""
-    config: LoadedConfig
-    config_why: str
-
-
-def read_set(selector: Selector, config: str | None) -> ReadSet:
-    """Reads an eval set and the config that is given or found for it.
-
-    Raises:
-        InputError: one of them cannot be read, or has not what is selected.
-    """
-    loaded = load_eval_set(Path(selector.file))
-    return _with_config(loaded, selector, config)
-
-
-def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
-    loaded = given.eval_set or load_eval_set(Path(selector.file))
-    if given.config is None:
-        return _with_config(loaded, selector, options.config)
-    return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
-
-
-def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
-    found = Found(config, "--config") if config else find_config(loaded.path)
-    return ReadSet(
-        loaded=loaded,
-        cases=_selected(loaded, selector),
-        config=load_config(Path(found.reference)) if found else default_config(),
-        config_why=found.why if found else "the default, as no config was found",
-    )
-
-
-def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
-    return select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
 
 
 def metrics_of(
@@ -262,25 +206,16 @@ def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]
 
 
 def open_judges(
-    options: JudgeOptions, project: Project, selectors: Sequence[Selector], config: str | None
+    options: JudgeOptions, code_folders: tuple[Path, ...], calls: Iterator[int] | None = None
 ) -> Judges:
-    """Where metrics get their judges; models of the user's own code are looked for beside the files."""
-    files = [*(selector.file for selector in selectors), *([config] if config else [])]
-    folders = [Path(file).resolve().parent for file in files] + [project.root.resolve()]
+    """Where metrics get their judges; models of the user's own code are looked for in the folders."""
     return Judges(
         parallelism=options.parallelism,
         max_calls=options.max_calls,
+        calls=calls,
         cache=JudgeCache() if options.cache else None,
-        code_folders=tuple(dict.fromkeys(folders)),
+        code_folders=code_folders,
     )
-
-
-def _refuse_empty(options: Options) -> None:
-    """An option that is there but empty, as an unset variable leaves it, is no option left out."""
-    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
-        given = getattr(options, name)
-        if given is not None and not given.strip():
-            raise InputError(Problem(f"--{name} is empty"))
 
 
 def _agent(reference: str, options: Options) -> Agent:
@@ -289,21 +224,6 @@ def _agent(reference: str, options: Options) -> Agent:
 
         return HttpAgent(Server(options.url, options.app_name, dict(options.headers)))
     return resolve_agent(reference, options.agents)
-
-
-def load_env_file(path: Path) -> None:
-    """Sets what a file of `KEY=value` lines says, where the environment does not say otherwise.
-
-    Raises:
-        InputError: there is no such file.
-    """
-    if not path.is_file():
-        raise InputError(
-            Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
-        )
-    from dotenv import load_dotenv
-
-    load_dotenv(path, override=False)
 
 
 def _plan_set(
@@ -341,8 +261,16 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
-        carried=carried(given.earlier, cases, config) if given.earlier else None,
     )
+
+
+def _carried(planned: PlannedSet, given: Given, index: int) -> Carried | None:
+    """The runs of an eval set that were made before and stand."""
+    cases = [one.case for one in planned.cases]
+    if given.resumed:
+        agents = dict.fromkeys(one.agent for one in planned.cases)
+        return made_so_far(given.resumed, index, cases, planned.config, agents)
+    return carried(given.earlier, cases, planned.config) if given.earlier else None
 
 
 def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, config: LoadedConfig) -> Scorer:
@@ -399,11 +327,12 @@ def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
     return criterion
 
 
-def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
-    """A config whose cases run so often."""
-    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
-    changed = config.config.model_copy(update={"multi_run_config": multi})
-    return replace(config, config=changed)
+def _mixed_warnings(sets: Sequence[PlannedSet]) -> Iterator[str]:
+    """Of sets that go on although something has changed."""
+    for planned in sets:
+        if planned.carried and planned.carried.changed:
+            told = ", ".join(planned.carried.changed)
+            yield f"{len(planned.carried.runs)} runs were made before this changed: {told}"
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:

@@ -23,7 +23,7 @@ class ToolConfirmationError(Exception):
 
 
 class AdkModelError(Exception):
-    """A turn that ended with an error of the model instead of an answer."""
+    """A turn that ended with an error, of the model or of a remote agent, instead of an answer."""
 
 
 def questions(event: Event) -> list[FunctionCall]:
@@ -52,8 +52,9 @@ def check_answered(turn: Turn) -> None:
         AdkModelError: it ended with an error event that says nothing else.
     """
     last = turn.events[-1] if turn.events else None
-    if last and last.error_code and not last.parts:
-        raise AdkModelError(f"{last.error_code}: {last.error_message or 'no answer'}")
+    if last and not last.parts and (last.error_code or last.error_message):
+        told = last.error_message or "no answer"
+        raise AdkModelError(f"{last.error_code}: {told}" if last.error_code else told)
 
 
 def _asking_tool(call: FunctionCall) -> str:

@@ -127,7 +127,7 @@ def check(
     with Output(json=json_output, debug=debug) as out:
         from agent_eval import judging
         from agent_eval.options import JudgeOptions
-        from agent_eval.preparation import load_env_file
+        from agent_eval.selection import load_env_file
 
         if env_file:
             load_env_file(Path(env_file))

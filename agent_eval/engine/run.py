@@ -45,6 +45,10 @@ class Scorer(Protocol):
         """One result a metric. Turns before those that count are context."""
         ...
 
+    async def aclose(self) -> None:
+        """Gives back what the metrics hold."""
+        ...
+
 
 class RunTimeoutError(Exception):
     """A run took longer than it may."""
@@ -118,6 +122,25 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
         simulator=played.simulator,
         metrics=list(metrics),
         **expectations(case),
+    )
+
+
+def lost(
+    spec: RunSpec, error: ErrorInfo, started: float, seconds: float, failed: Sequence[FailedAttempt] = ()
+) -> RunRecord:
+    """The record of a run of which nothing is left but how it ended."""
+    return RunRecord(
+        eval_set_id=spec.eval_set_id,
+        eval_id=spec.case.eval_id,
+        run_index=spec.run_index,
+        seed=spec.seed,
+        status=RunStatus.CRASHED,
+        started=clock.timestamp(started),
+        seconds=seconds,
+        error=error,
+        failed_attempts=list(failed),
+        stopped_by=StoppedBy.ERROR if spec.case.conversation_scenario else None,
+        **expectations(spec.case.scored),
     )
 
 

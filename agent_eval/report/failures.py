@@ -92,7 +92,9 @@ def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 
 
 def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
     """Whether the reason why the evaluation ended is all there is to say of a case."""
-    return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
+    unscored = any(metric.status is EvalStatus.NOT_EVALUATED for metric in case.metrics)
+    only_missing = case.scored == 0 or not (case.crashed or unscored)
+    return result.stopped is not None and case.verdict is EvalStatus.NOT_EVALUATED and only_missing
 
 
 def _tells_more(record: RunRecord, than: RunRecord) -> bool:
@@ -160,6 +162,8 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
         actual, row = record.invocations[index], metric.per_invocation[index]
         wanted = expected[index] if index < len(expected) else None
         yield _indented(_turn_title(index, actual, row.score))
+        for incident in _incidents(actual):
+            yield _indented(incident, 4)
         if row.rubric_scores:
             yield _indented(Text.assemble(("agent: ", "dim"), _said(actual)), 4)
         elif wanted is not None:
@@ -186,6 +190,14 @@ def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
     if len(asked) > 50:
         asked = asked[:47] + "..."
     return plain(f'turn {index + 1} "{asked}"  {number(score)}', "dim")
+
+
+def _incidents(actual: Invocation) -> list[Text]:
+    """What went wrong in the turn, a line each."""
+    return [
+        Text.assemble((f"{printable(incident.author)} reported ", "dim"), plain(incident.told, "yellow"))
+        for incident in actual.incidents or ()
+    ]
 
 
 def _side_by_side(metric_name: str, expected: ExpectedTurn, actual: Invocation) -> Table:
@@ -262,6 +274,7 @@ def _talk(label: str, invocation: Invocation) -> Group:
             _indented(Text.assemble("call: ", plain(call_text(call))), 3)
             for call in get_all_tool_calls(invocation.intermediate_data)
         ),
+        *(_indented(incident, 3) for incident in _incidents(invocation)),
         _indented(Text.assemble("agent: ", _said(invocation)), 3),
     )
 

@@ -363,7 +363,7 @@ function bubble(look, who, text) {
 
 function step(one) {
   if (one.kind !== "call") {
-    const names = { said: one.author, thought: one.author + ", thinking", code: one.author + ", code", output: one.author + ", output of code" };
+    const names = { said: one.author, thought: one.author + ", thinking", code: one.author + ", code", output: one.author + ", output of code", incident: one.author + " reported" };
     return el("div", { class: "bubble aside" }, el("span", { class: "who" }, names[one.kind]),
       el("div", { class: one.kind === "code" || one.kind === "output" ? "mono" : "said", dir: "auto" }, one.text));
   }
