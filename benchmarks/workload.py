@@ -110,14 +110,13 @@ class Workload:
     def _results(self, cases: int, num_runs: int = 1) -> Path:
         return self.folder / f"results_{cases}_{num_runs}"
 
+    def summaries(self, cases: int, num_runs: int = 1) -> list[Path]:
+        """The summaries that `agent-eval run` has left so far, oldest first."""
+        return sorted(self._results(cases, num_runs).rglob("*.json"))
+
     def journal_bytes(self, cases: int, num_runs: int) -> int:
         """The newest journal of so many runs."""
-        journals = sorted(self._results(cases, num_runs).rglob("*.runs.jsonl"), key=lambda path: path.name)
-        return journals[-1].stat().st_size
-
-    def summaries(self, cases: int) -> list[Path]:
-        """The summaries that `agent-eval run` has left so far, oldest first."""
-        return sorted(self._results(cases).rglob("*.json"))
+        return self.summaries(cases, num_runs)[-1].with_suffix(".runs.jsonl").stat().st_size
 
     def result_bytes(self, cases: int) -> int:
         """Journal and summary of one `agent-eval run`."""

@@ -117,4 +117,5 @@ def watched(console: Console, runs: int, *, quiet: bool) -> AbstractContextManag
     """Who watches so many runs: nobody where it is to be quiet."""
     if quiet:
         return nullcontext(Silent())
-    return Bar(console, runs) if console.is_terminal else Lines(sys.stderr, runs)
+    can_move = console.is_terminal and not console.is_dumb_terminal
+    return Bar(console, runs) if can_move else Lines(sys.stderr, runs)
