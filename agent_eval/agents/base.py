@@ -62,6 +62,7 @@ class Turn:
         (invocation,) = to_invocations(
             events,
             app_details={"": self.app_details} if self.app_details else None,
+            incidents=True,
             timings={"": Timing(*map(_tenths_of_ms, (self.seconds, self.model_seconds, self.tool_seconds)))},
         )
         return invocation.model_copy(update={"invocation_id": self.invocation_id})
@@ -111,4 +112,8 @@ class Agent(Protocol):
 
     async def details(self) -> AppDetails | None:
         """Instructions and tools, as far as the agent shows them without being asked anything."""
+        ...
+
+    async def aclose(self) -> None:
+        """Gives back what the agent keeps for all runs, once they are over, in their event loop."""
         ...

@@ -16,6 +16,7 @@ from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.factory import close_quietly
 from agent_eval.load.refusals import TOO_MANY, host_of, refusal_of
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
@@ -83,6 +84,9 @@ class HttpAgent:
     async def details(self) -> AppDetails | None:
         """The server tells nothing of it."""
         return None
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
 
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
@@ -214,9 +218,8 @@ class HttpSession:
         return None
 
     async def close(self) -> None:
-        """Removes the session from the server."""
-        with contextlib.suppress(ServerError):
-            await _send(self._client, "DELETE", self._path)
+        """Removes the session from the server, if it answers in time: it may be what the run hung at."""
+        await close_quietly("the session on the server", lambda: _send(self._client, "DELETE", self._path))
         await self._client.aclose()
 
 

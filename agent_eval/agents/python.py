@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 
 from agent_eval import clock, serde
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.factory import Made, Make
 from agent_eval.agents.tools import Answer, MockedToolError, MockedTools
 from agent_eval.load.traffic import RunTraffic
 from agent_eval.schema.trace import (
@@ -215,7 +216,7 @@ class PythonAgent:
 
     kind = "python"
 
-    def __init__(self, name: str, make: Callable[[], Awaitable[PythonCallable]]) -> None:
+    def __init__(self, name: str, make: Make) -> None:
         """Takes the agent's name, and what gives the callable of one session."""
         self.name = name
         self._make = make
@@ -226,7 +227,14 @@ class PythonAgent:
 
     async def details(self) -> AppDetails | None:
         """What the callable's attributes say."""
-        return _app_details(self.name, await self._make())
+        made = await self._make()
+        try:
+            return _app_details(self.name, made.agent)
+        finally:
+            await made.close()
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
 
 
 _END = object()
@@ -235,11 +243,12 @@ _END = object()
 class PythonSession:
     """One conversation with a callable."""
 
-    def __init__(self, name: str, target: PythonCallable, session: Session) -> None:
+    def __init__(self, name: str, made: Made, session: Session) -> None:
         self._name = name
-        self._target = target
+        self._made = made
+        self._target: PythonCallable = made.agent
         self._session = session
-        self._app_details = _app_details(name, target)
+        self._app_details = _app_details(name, made.agent)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -260,7 +269,8 @@ class PythonSession:
                     add(as_event(output))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Closes what came with an agent that was made for this run."""
+        await self._made.close()
 
 
 async def _outputs(target: PythonCallable, message: Content, session: Session) -> AsyncIterator[Any]:

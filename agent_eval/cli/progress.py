@@ -149,4 +149,5 @@ def watched(
     """Who watches so many runs: nobody where it is to be quiet."""
     if quiet:
         return nullcontext(Silent())
-    return Bar(console, runs, load) if console.is_terminal else Lines(sys.stderr, runs, load)
+    can_move = console.is_terminal and not console.is_dumb_terminal
+    return Bar(console, runs, load) if can_move else Lines(sys.stderr, runs, load)

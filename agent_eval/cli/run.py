@@ -28,7 +28,7 @@ from agent_eval.cli.options import (
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
-from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.cli.resume import going_on
@@ -277,13 +277,15 @@ def run(
     resume = resume or resume_anyway
     named, eval_sets = _targets([] if resume else targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
         from agent_eval.options import JudgeOptions, Options
         from agent_eval.preparation import plan_evaluation
         from agent_eval.selection import Given
 
+        files = ReportFiles.of(json=json_output, **reports)
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
@@ -323,7 +325,6 @@ def run(
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))
-        files = ReportFiles.of(html, junit_xml, markdown, codequality)
         if resume:
             planned = going_on(context, targets or [], options, anyway=resume_anyway)
         else:
@@ -469,6 +470,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
+                        "better": metric.info.better.value if metric.info.better else None,
                         "needs_judge": metric.needs_judge,
                         "judge_model": metric.judge_model,
                     }

@@ -327,7 +327,7 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     asked = f" at {quoted(evidence.run.turns[-1].asked, 50)}" if turn else ""
     yield Clue(
         f"the agent raised {_told(evidence)}{where}{asked}",
-        "see the traceback with `agent-eval report --print_detailed_results`",
+        "see the traceback with `agent-eval report latest --print_detailed_results`",
         Level.REST,
         turn,
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Any
 
 from agent_eval.addresses import public_address
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
+from agent_eval.judge.clients import ClientModel
 from agent_eval.judge.dialect import Dialect, Form, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
 from agent_eval.load.backoff import asked_in_details, details_of
-from agent_eval.threads import in_thread
 
 _BLOCKED = frozenset(
     {
@@ -41,14 +40,11 @@ _NAMES_OF_FILES: Any = {
 """The Gemini API has no such key, and the SDK refuses it there."""
 
 
-class GeminiModel:
-    """A Gemini model; its client is made when it is asked first, as importing the SDK takes a while."""
+class GeminiModel(ClientModel):
+    """A Gemini model."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._client: Any = None
-        self._opening = asyncio.Lock()
-        self._interpreter = Interpreter(self._send)
+        super().__init__(name, Interpreter(self._send))
 
     @property
     def endpoint(self) -> str:
@@ -63,23 +59,7 @@ class GeminiModel:
             os.environ.get(variable, "").lower() in ("true", "1") for variable in _USE_VERTEX
         )
 
-    async def ask(self, request: Request) -> Reply:
-        """One reply.
-
-        Raises:
-            ModelError: none came, and why.
-        """
-        async with self._opening:
-            if self._client is None:
-                self._client = await in_thread(self._open)
-        return await self._interpreter.ask(request)
-
     def _open(self) -> Any:
-        """The client.
-
-        Raises:
-            ModelError: it lacks credentials.
-        """
         if not self._uses_vertex and not any(os.environ.get(variable) for variable in _KEYS):
             raise ModelError(Failure.CREDENTIALS, f"{self.name}: {' or '.join(_KEYS)} is not set")
         from google import genai
@@ -134,13 +114,10 @@ class GeminiModel:
         pager = await self._client.aio.models.list()
         return [model.name.rpartition("/")[2] async for model in pager if model.name]
 
-    async def aclose(self) -> None:
-        """Closes the client's connections."""
-        if self._client is not None:
-            await self._client.aio.aclose()
-            if close := getattr(self._client, "close", None):  # older SDKs have none
-                close()
-            self._client = None
+    async def _close(self, client: Any) -> None:
+        await client.aio.aclose()
+        if close := getattr(client, "close", None):  # older SDKs have none
+            close()
 
 
 def _settings(request: Request, dialect: Dialect) -> dict[str, Any]:

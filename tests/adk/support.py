@@ -14,6 +14,7 @@ from google.genai import types
 
 from agent_eval.agents.adk import AdkAgent, AdkSource
 from agent_eval.agents.base import Agent
+from agent_eval.agents.factory import fresh, given
 from agent_eval.engine import run as engine
 from agent_eval.load.traffic import Traffic
 from agent_eval.plan import PlannedCase, RunSpec, plan_runs
@@ -94,9 +95,7 @@ def adapted(agent: Any, name: str = "bot", **source: Any) -> AdkAgent:
     """An agent or app as agent-eval runs it; a function gives a fresh one for each run."""
     is_fresh = source.pop("is_fresh", callable(agent))
 
-    async def make() -> Any:
-        return agent() if is_fresh else agent
-
+    make = fresh(agent) if is_fresh else given(agent)
     return AdkAgent(name, AdkSource(make, is_fresh, **source))
 
 

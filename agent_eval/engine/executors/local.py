@@ -76,7 +76,9 @@ class LocalExecutor:
         return await score(playing, self._sets[playing.spec.set_index].scorer)
 
     async def aclose(self) -> None:
-        """Closes scorers, and what is shared."""
+        """Closes agents and scorers, and what is shared."""
+        for agent in self._agents.values():
+            await agent.aclose()
         for one in self._sets:
             await one.scorer.aclose()
         await self._shared.aclose()

@@ -279,6 +279,8 @@ class ProcessExecutor:
             reader, writer = await asyncio.open_connection(sock=ours)
             worker = Worker(process, writer, crash_log, share, shown=clock.monotonic())
             self._workers.add(worker)
+            if self._is_closing:
+                process.kill()
             try:
                 await self._listen(worker, reader)
             finally:
