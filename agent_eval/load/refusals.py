@@ -108,11 +108,14 @@ def _place(error: BaseException) -> str:
 
 def host_of(url: str) -> str:
     """Host and port of an address, and nothing secret that may stand beside them."""
-    parts = urlsplit(url)
-    host = parts.hostname or EVERYWHERE
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or EVERYWHERE, parts.port
+    except ValueError:
+        return EVERYWHERE
     if not _HOST.fullmatch(host):
         return EVERYWHERE
-    return f"{host}:{parts.port}" if parts.port else host
+    return f"{host}:{port}" if port else host
 
 
 def _asked(error: BaseException) -> float | None:
