@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from agent_eval.agents.resolve import AgentOptions
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
 from agent_eval.inputs.choice import Choice
+from agent_eval.inputs.shards import Shard
 from agent_eval.judge.judges import DEFAULT_PARALLELISM
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT
 
@@ -38,6 +39,8 @@ class Options:
     """Every eval set of the project."""
     choice: Choice = ALL_CASES
     """Which of their cases."""
+    shard: Shard | None = None
+    """Which part of those; None for all."""
     config: str | None = None
     num_runs: int | None = None
     """Overrides the config."""

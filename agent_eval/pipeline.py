@@ -317,14 +317,18 @@ def _result(
         ),
         agent=_agent_ref(planned, evaluation.agents),
         config=one.config,
-        provenance=origin.model_copy(update={"rerun_of": planned.carried.result_id})
-        if planned.carried
-        else origin,
+        provenance=_provenance(planned, origin),
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )
     return one.diagnosis.explained(result)
+
+
+def _provenance(planned: PlannedSet, origin: Provenance) -> Provenance:
+    """That of one eval set among those of the evaluation."""
+    rerun_of = planned.carried.result_id if planned.carried else None
+    return origin.model_copy(update={"rerun_of": rerun_of, "shard": planned.shard})
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

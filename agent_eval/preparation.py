@@ -27,7 +27,7 @@ from agent_eval.options import JudgeOptions, Options
 from agent_eval.plan import PlannedCase
 from agent_eval.reruns import Carried, carried
 from agent_eval.schema.evalset import EvalCase
-from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.schema.result import ConfigRef, ShardRef, TokenPrices
 from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
 
@@ -48,6 +48,8 @@ class PlannedSet:
     players: Players
     agent_why: str
     carried: Carried | None = None
+    shard: ShardRef | None = None
+    """What the cases are of those of all shards."""
 
     @property
     def num_runs(self) -> int:
@@ -253,6 +255,21 @@ def _plan_set(
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
         carried=carried(given.earlier, cases, config) if given.earlier else None,
+        shard=_shard_ref(read, named, project),
+    )
+
+
+def _shard_ref(read: ReadSet, named: str | None, project: Project) -> ShardRef | None:
+    part = read.part
+    if part is None:
+        return None
+    return ShardRef(
+        index=part.shard.index,
+        count=part.shard.count,
+        used=part.used,
+        positions=list(part.positions),
+        cases=len(part.every),
+        agents=list(dict.fromkeys(find_agent(case, named, project).reference for case in part.every)),
     )
 
 
