@@ -18,7 +18,7 @@ from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
-from agent_eval.inputs.configs import LoadedConfig, load_config
+from agent_eval.inputs.configs import LoadedConfig, load_config, with_num_runs
 from agent_eval.inputs.evalsets import LoadedEvalSet, case_sha256, load_eval_set
 from agent_eval.inputs.project import find_project
 from agent_eval.inputs.selectors import Selector
@@ -31,7 +31,6 @@ from agent_eval.preparation import (
     config_metrics,
     config_ref,
     open_judges,
-    with_num_runs,
 )
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (

@@ -15,7 +15,7 @@ from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.local import LocalExecutor
 from agent_eval.errors import InputError
-from agent_eval.inputs.configs import LoadedConfig
+from agent_eval.inputs.configs import LoadedConfig, with_num_runs
 from agent_eval.inputs.discovery import find_agent
 from agent_eval.inputs.evalsets import LoadedEvalSet
 from agent_eval.inputs.project import Project
@@ -26,6 +26,7 @@ from agent_eval.metrics.scoring import Scorer
 from agent_eval.options import JudgeOptions, Options
 from agent_eval.plan import PlannedCase
 from agent_eval.reruns import Carried, carried
+from agent_eval.resumption import Resumed, made_so_far
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import ConfigRef, ShardRef, TokenPrices
 from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
@@ -73,6 +74,10 @@ class Evaluation:
     """Makes runs in this process."""
     executor: Executor[Any]
     """What makes the runs, here or elsewhere."""
+    is_named: bool = True
+    """All that runs can be found again by its name, so that it can go on after it was broken off."""
+    resumed: Resumed | None = None
+    """What was broken off, and goes on."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -147,9 +152,11 @@ def prepared(
     problems = [*selection.problems]
     agents: dict[str, Agent] = {}
     judges = open_judges(options.judges, selection.code_folders, judge_calls)
-    for read in selection.sets:
+    for index, read in enumerate(selection.sets):
         try:
-            planned.append(_plan_set(read, options, project, agents, judges, given))
+            one = _plan_set(read, options, project, agents, judges, given)
+            shard = given.resumed.plan.sets[index].shard if given.resumed else one.shard
+            planned.append(replace(one, carried=_carried(one, given, index), shard=shard))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -163,8 +170,11 @@ def prepared(
         judge_prices=project.settings.judge_prices,
         local=local,
         executor=local,
+        is_named=given.is_named,
+        resumed=given.resumed,
         warnings=(
             *selection.warnings,
+            *_mixed_warnings(planned),
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
         ),
@@ -254,7 +264,6 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
-        carried=carried(given.earlier, cases, config) if given.earlier else None,
         shard=_shard_ref(read, named, project),
     )
 
@@ -271,6 +280,15 @@ def _shard_ref(read: ReadSet, named: str | None, project: Project) -> ShardRef |
         cases=len(part.every),
         agents=list(dict.fromkeys(find_agent(case, named, project).reference for case in part.every)),
     )
+
+
+def _carried(planned: PlannedSet, given: Given, index: int) -> Carried | None:
+    """The runs of an eval set that were made before and stand."""
+    cases = [one.case for one in planned.cases]
+    if given.resumed:
+        agents = dict.fromkeys(one.agent for one in planned.cases)
+        return made_so_far(given.resumed, index, cases, planned.config, agents)
+    return carried(given.earlier, cases, planned.config) if given.earlier else None
 
 
 def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, config: LoadedConfig) -> Scorer:
@@ -327,11 +345,12 @@ def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
     return criterion
 
 
-def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
-    """A config whose cases run so often."""
-    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
-    changed = config.config.model_copy(update={"multi_run_config": multi})
-    return replace(config, config=changed)
+def _mixed_warnings(sets: Sequence[PlannedSet]) -> Iterator[str]:
+    """Of sets that go on although something has changed."""
+    for planned in sets:
+        if planned.carried and planned.carried.changed:
+            told = ", ".join(planned.carried.changed)
+            yield f"{len(planned.carried.runs)} runs were made before this changed: {told}"
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_eval.agents.base import Agent
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.inputs.choice import fitting, has_failed
-from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
+from agent_eval.inputs.configs import LoadedConfig, default_config, load_config, with_num_runs
 from agent_eval.inputs.discovery import Found, find_config, select_cases, selected_eval_sets
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.inputs.project import Project, find_project
@@ -17,9 +17,11 @@ from agent_eval.inputs.selectors import Selector
 from agent_eval.inputs.shards import Shard
 from agent_eval.options import ALL_CASES, Options
 from agent_eval.reruns import Earlier
+from agent_eval.resumption import Resumed
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.store.history import last_verdicts
 from agent_eval.store.summary import DEFAULT_FOLDER
+from agent_eval.store.unfinished import UnfinishedSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Given:
     config: LoadedConfig | None = None
     earlier: Earlier | None = None
     """A result whose runs stand, except those that are to be made again."""
+    resumed: Resumed | None = None
+    """An evaluation that goes on; it says itself what runs."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether all that runs can be found again by its name."""
+        return self.agent is None and self.eval_set is None and self.config is None
 
 
 NOTHING = Given()
@@ -95,9 +104,9 @@ def select(options: Options, given: Given = NOTHING) -> Selection:
     reads: list[ReadSet] = []
     problems: list[Problem] = []
     selectors = _selectors(options, given, project)
-    for selector in selectors:
+    for index, selector in enumerate(selectors):
         try:
-            reads.append(_read(selector, options, given))
+            reads.append(_read(selector, options, given, index))
         except InputError as error:
             problems += error.problems
     chosen, notes = (reads, ()) if problems else _chosen(reads, options)
@@ -121,6 +130,8 @@ def code_folders(project: Project, selectors: Sequence[Selector], config: str | 
 
 
 def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
+    if given.resumed:
+        return [Selector(one.eval_set.path) for one in given.resumed.plan.sets]
     if given.eval_set:
         return [Selector(str(given.eval_set.path))]
     return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
@@ -199,11 +210,24 @@ def read_set(selector: Selector, config: str | None) -> ReadSet:
     return _with_config(loaded, selector, config)
 
 
-def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
+def _read(selector: Selector, options: Options, given: Given, index: int) -> ReadSet:
+    if given.resumed:
+        return _read_again(given.resumed.plan.sets[index])
     loaded = given.eval_set or load_eval_set(Path(selector.file))
     if given.config is None:
         return _with_config(loaded, selector, options.config)
     return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
+
+
+def _read_again(was: UnfinishedSet) -> ReadSet:
+    """A set as it was planned before, as its files are now."""
+    loaded = load_eval_set(Path(was.eval_set.path))
+    config = load_config(Path(was.config_path)) if was.config_path else default_config()
+    there = {case.eval_id: case for case in loaded.eval_set.eval_cases}
+    cases = [there[case.eval_id] for case in was.cases if case.eval_id in there]
+    if not cases:
+        raise InputError(Problem("none of the cases is there any more", was.eval_set.path))
+    return ReadSet(loaded, cases, with_num_runs(config, was.num_runs), "as before")
 
 
 def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:

@@ -117,7 +117,7 @@ class Output:
             self._tell(error.problems, error.exit_code)
             self.exit(error.exit_code)
         if isinstance(error, KeyboardInterrupt):
-            self.note("interrupted; the runs that had finished are in the journal")
+            self.note("interrupted; the runs that had finished are in the journal (`run --resume` goes on)")
             self.exit(ExitCode.INTERRUPTED)
         if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

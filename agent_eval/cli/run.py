@@ -13,6 +13,7 @@ import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
+from agent_eval.cli.interrupts import interrupts
 from agent_eval.cli.options import (
     CodeQualityFile,
     DebugFlag,
@@ -30,6 +31,7 @@ from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
+from agent_eval.cli.resume import going_on
 from agent_eval.errors import ExitCode, InputError, Problem
 from agent_eval.garbage import collect_less_garbage
 
@@ -58,6 +60,7 @@ AGENT = "Agent"
 
 
 def run(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(
@@ -126,6 +129,22 @@ def run(
             rich_help_panel=CASES,
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with an evaluation that was broken off: the newest, or that of the RESULT named.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
+    resume_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--resume_anyway",
+            help="The same, though eval set, config or agent have changed since.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
     watch: Annotated[
         bool,
         typer.Option(
@@ -239,7 +258,8 @@ def run(
     debug: DebugFlag = False,
 ) -> None:
     """Run eval sets against an agent, and say which cases passed."""
-    named, eval_sets = _targets(targets or [], url or agent)
+    resume = resume or resume_anyway
+    named, eval_sets = _targets([] if resume else targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
@@ -247,6 +267,7 @@ def run(
         from agent_eval.inputs.shards import parse_shard
         from agent_eval.options import JudgeOptions, Options
         from agent_eval.preparation import plan_evaluation
+        from agent_eval.selection import Given
 
         options = Options(
             agent=None if url else named,
@@ -287,7 +308,11 @@ def run(
 
             out.exit(keep_running(options, sys.argv[1:], out))
         files = ReportFiles.of(html, junit_xml, markdown, codequality)
-        evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
+        if resume:
+            planned = going_on(context, targets or [], options, anyway=resume_anyway)
+        else:
+            planned = again(rerun, options) if rerun else (options, Given())
+        evaluation = plan_evaluation(*planned)
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 
@@ -317,7 +342,7 @@ def _run(
     files: ReportFiles,
 ) -> ExitCode:
     from agent_eval.cli.progress import watched
-    from agent_eval.pipeline import evaluate
+    from agent_eval.pipeline import Underway
     from agent_eval.stored import Stored
 
     make_history_folders(adk_folders or {})
@@ -328,10 +353,16 @@ def _run(
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
+    is_cut_short = False
     collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
-        finished.extend(await evaluate(evaluation, progress))
+        nonlocal is_cut_short
+        async with Underway(evaluation) as underway:
+            with interrupts(underway.stop, out):
+                await underway.make(progress=progress)
+            is_cut_short = underway.is_cut_short
+            finished.extend(underway.finish())
 
     # what agents print must not mix with the report, and the folder they change to is theirs
     with (
@@ -343,13 +374,16 @@ def _run(
             asyncio.run(main())
         except OSError as error:  # such as a full disk: what had finished before is in the journals
             out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
+            out.note("when that is mended, `agent-eval run --resume` goes on")
             return ExitCode.NOT_EVALUATED
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
     for warning in evaluation.troubles:
         out.note(f"warning: {warning}")
     results = [Stored(one.result, one.summary, one.journal) for one in finished]
     if adk_folders:
         results = with_adk_results(results, evaluation, adk_folders, out)
-    code = exit_code(results)
+    code = ExitCode.INTERRUPTED if is_cut_short else exit_code(results)
     show(results, view, code, out)
     for unwritten in [*write_reports(results, files), *tell_ci(results, files, out)]:
         out.note(f"error: a report cannot be written: {unwritten}; the result is kept")

@@ -89,7 +89,9 @@ def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 
 
 def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
     """Whether the reason why the evaluation ended is all there is to say of a case."""
-    return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
+    unscored = any(metric.status is EvalStatus.NOT_EVALUATED for metric in case.metrics)
+    only_missing = case.scored == 0 or not (case.crashed or unscored)
+    return result.stopped is not None and case.verdict is EvalStatus.NOT_EVALUATED and only_missing
 
 
 def _tells_more(record: RunRecord, than: RunRecord) -> bool:

@@ -393,6 +393,8 @@ class Provenance(Value):
     shard: Annotated[ShardRef | None, Field(exclude_if=lambda shard: shard is None)] = None
     merged_from: RareTexts = []
     """The ids of the shards that were merged."""
+    changed_midway: RareTexts = []
+    """What was not the same for all runs, as the evaluation was broken off and went on all the same."""
 
 
 class TokenPrices(Value):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -116,34 +114,6 @@ def test_exit_code_tells_the_verdicts(shop: Project, cases: str, code: int) -> N
     assert done.code == code
     assert re.fullmatch(r"1 eval set, \d cases?: \d passed, \d failed, \d not evaluated\n", done.stdout)
     assert done.stderr == ""
-
-
-def test_interrupted_evaluation_keeps_the_runs_that_finished(project: Project) -> None:
-    project.agent(AGENT)
-    project.write("set.json", eval_set(case("first"), case("second", "sleep")))
-    project.write("config.json", RESPONSES)
-    process = subprocess.Popen(
-        project.command("run", "bot", "set.json", "--config", "config.json", "--parallelism", "1"),
-        cwd=project.root,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job would ignore it
-    )
-    try:
-        while not (project.root / "asleep").exists():
-            with pytest.raises(subprocess.TimeoutExpired):  # it must not end by itself
-                process.wait(0.02)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=30)
-    finally:
-        process.kill()
-
-    assert process.returncode == 130
-    assert "interrupted" in stderr
-    assert "Traceback" not in stderr
-    assert [record.eval_id for record in project.records()] == ["first"]
 
 
 def test_json_is_one_document_and_the_report_goes_to_stderr(evaluated: Project, as_json: Outcome) -> None:
