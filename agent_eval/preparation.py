@@ -14,7 +14,7 @@ from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.local import LocalExecutor
-from agent_eval.errors import InputError
+from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.configs import LoadedConfig, with_num_runs
 from agent_eval.inputs.discovery import find_agent
 from agent_eval.inputs.evalsets import LoadedEvalSet
@@ -23,7 +23,7 @@ from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.options import JudgeOptions, Options
+from agent_eval.options import JudgeOptions, Options, Place
 from agent_eval.plan import PlannedCase
 from agent_eval.reruns import Carried, carried
 from agent_eval.resumption import Resumed, made_so_far
@@ -111,7 +111,11 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
+    if options.ray_address and options.executor is not Place.RAY:
+        raise InputError(Problem("--ray_address is for --executor ray"))
     selection = select(options, given)
+    if options.executor is Place.RAY:
+        return _on_ray(selection, given)
     evaluation = prepared(selection, given)
     if options.workers is None:
         return evaluation
@@ -123,11 +127,42 @@ def _workers(selection: Selection, workers: int) -> ProcessExecutor:
     from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
 
     options = selection.options
-    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
-    selection = replace(selection, options=replace(options, judges=judges))
-    calls = None if judges.max_calls is None else SharedCount()
-    make = partial(_executor_of, selection, calls)
+    calls = None if options.judges.max_calls is None else SharedCount()
+    make = partial(_executor_of, _share_of_judges(selection, workers), calls)
     return ProcessExecutor(make, workers=workers, places=options.parallelism)
+
+
+def _share_of_judges(selection: Selection, workers: int) -> Selection:
+    """What one of the workers prepares, so that all together ask no more judges at once than one would."""
+    options = selection.options
+    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
+    return replace(selection, options=replace(options, judges=judges))
+
+
+def _on_ray(selection: Selection, given: Given) -> Evaluation:
+    """The evaluation on a cluster, whose nodes prepare the same for themselves."""
+    from agent_eval.engine.executors.ray import RayExecutor, connect
+    from agent_eval.travel import packed, portable, sent
+
+    options = selection.options
+    if options.judges.max_calls is not None:
+        raise InputError(Problem("--max_judge_calls cannot be kept to by all nodes of a cluster together"))
+    selection = portable(selection)
+    evaluation = prepared(selection, given)
+    if options.dry_run:
+        return evaluation
+    luggage = packed(selection, evaluation.agents)
+    cpus = connect(options.ray_address, luggage)
+    actors = options.workers or max(1, min(cpus, options.parallelism))
+    make = partial(_executor_on_node, _share_of_judges(sent(selection), actors))
+    executor = RayExecutor(make, actors=actors, places=options.parallelism, luggage=luggage)
+    return replace(evaluation, executor=executor)
+
+
+def _executor_on_node(selection: Selection) -> Executor[Any]:
+    from agent_eval.travel import arrived
+
+    return prepared(arrived(selection)).executor
 
 
 def _executor_of(selection: Selection, judge_calls: Iterator[int] | None) -> Executor[Any]:

@@ -246,7 +246,7 @@ def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
 
 def _refuse_empty(options: Options) -> None:
     """An option that is there but empty, as an unset variable leaves it, is no option left out."""
-    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
+    for name in ("agent", "config", "output", "url", "app_name", "env_file", "ray_address"):
         given = getattr(options, name)
         if given is not None and not given.strip():
             raise InputError(Problem(f"--{name} is empty"))

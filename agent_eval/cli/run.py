@@ -169,6 +169,18 @@ def run(
             "--workers", min=1, help="Make the runs in this many processes, each with a share of them."
         ),
     ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            "--executor", metavar="local|ray", help="Make the runs on this machine, or on a Ray cluster."
+        ),
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray_address", metavar="ADDRESS", help="The cluster's; else RAY_ADDRESS, or the one here."
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
     metric_timeout: Annotated[
         float, typer.Option("--metric_timeout", min=0.001, help="Seconds a metric may take for one run.")
@@ -265,7 +277,7 @@ def run(
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
         from agent_eval.inputs.shards import parse_shard
-        from agent_eval.options import JudgeOptions, Options
+        from agent_eval.options import JudgeOptions, Options, parse_place
         from agent_eval.preparation import plan_evaluation
         from agent_eval.selection import Given
 
@@ -279,6 +291,8 @@ def run(
             num_runs=num_runs,
             parallelism=parallelism,
             workers=workers,
+            executor=parse_place(executor),
+            ray_address=ray_address,
             timeout=timeout,
             metric_timeout=metric_timeout,
             seed=seed,
