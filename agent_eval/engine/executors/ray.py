@@ -12,6 +12,7 @@ import dataclasses
 import logging
 import os
 import pickle
+import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
@@ -42,6 +43,8 @@ LOOK_SECONDS = 1.0
 """Between looks at the signs of life."""
 CLOSE_SECONDS = 5.0
 """How long an actor has to give back what it holds."""
+CONNECT_SECONDS = 20.0
+"""How long the cluster may take to answer."""
 START_SECONDS = 900.0
 """How long a cluster may have no actor for us: some start nodes first."""
 MOST_STARTS = 3
@@ -81,6 +84,7 @@ def connect(address: str | None, luggage: Luggage) -> int:
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing calls home
     os.environ.setdefault("RAY_SCHEDULER_EVENTS", "0")  # the report is ours
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # it would warn of that
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # in a job of Ray's too, it is our folder
     try:
@@ -90,6 +94,7 @@ def connect(address: str | None, luggage: Luggage) -> int:
             Problem("--executor ray needs Ray, here and on the nodes", hint="`pip install 'ray>=2.40'`")
         ) from None
     try:
+        _knock(address)
         with redirect_stdout(sys.stderr):
             ray.init(
                 address=address,
@@ -105,6 +110,17 @@ def connect(address: str | None, luggage: Luggage) -> int:
         told = _sentence(str(error)) or type(error).__name__
         where = f"the Ray cluster at {address}" if address else "Ray"
         raise InputError(Problem(f"cannot use {where}: {told}")) from None
+
+
+def _knock(address: str | None) -> None:
+    """Whether anybody is at an address: Ray itself asks for minutes.
+
+    Raises:
+        OSError: nobody is.
+    """
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
 def _sentence(text: str) -> str:
