@@ -1,4 +1,4 @@
-"""Rules about runs that crashed (AE401 to AE414)."""
+"""Rules about runs that crashed (AE401 to AE415)."""
 
 from __future__ import annotations
 
@@ -194,6 +194,21 @@ def run_timeout(evidence: Evidence) -> Iterator[Clue]:
     )
 
 
+def worker_died(evidence: Evidence) -> Iterator[Clue]:
+    """A run that took its process with it."""
+    error = evidence.error
+    if error is None or error.type != "WorkerDiedError":
+        return
+    frames = _own_frames(error.traceback or "")
+    where = f", in `{frames[0][2]}` ({frames[0][0]}, line {frames[0][1]})" if frames else ""
+    yield Clue(
+        f"{error.message}{where}",
+        "see what native code, `os._exit` or hunger for memory is in the agent and its tools; "
+        "the other runs were not harmed",
+        Level.WHOLE,
+    )
+
+
 def mock(evidence: Evidence) -> Iterator[Clue]:
     """A mock that does not fit."""
     error = evidence.error
@@ -289,8 +304,14 @@ def tool_raised(evidence: Evidence) -> Iterator[Clue]:
         )
 
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_FRAME = re.compile(r'File "([^"]+)", line (\d+),? in (\S+)')
 _FOREIGN = re.compile(r"site-packages|[/\\]agent_eval[/\\]|[/\\]lib[/\\]python3")
+
+
+def _own_frames(traceback: str) -> list[tuple[str, str, str]]:
+    """File, line and function of the frames that are in the user's code."""
+    own = (frame for frame in _FRAME.findall(traceback) if not _FOREIGN.search(frame[0]))
+    return [(PureWindowsPath(file).name, line, function) for file, line, function in own]
 
 
 def agent_raised(evidence: Evidence) -> Iterator[Clue]:
@@ -298,11 +319,11 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     error = evidence.error
     if error is None:
         return
-    frames = [frame for frame in _FRAME.findall(error.traceback or "") if not _FOREIGN.search(frame[0])]
+    frames = _own_frames(error.traceback or "")
     where = ""
     if frames:
         file, line, function = frames[-1]
-        where = f", in `{function}` ({PureWindowsPath(file).name}, line {line})"
+        where = f", in `{function}` ({file}, line {line})"
     turn = len(evidence.run.turns) or None
     asked = f" at {quoted(evidence.run.turns[-1].asked, 50)}" if turn else ""
     yield Clue(
@@ -341,4 +362,5 @@ RULES = (
     Rule("AE412", CRASHES, tool_raised),
     Rule("AE413", CRASHES, agent_raised),
     Rule("AE414", frozenset({Kind.USER}), simulated_user),
+    Rule("AE415", CRASHES, worker_died),
 )

@@ -19,6 +19,8 @@ from agent_eval.store.journal import SUFFIX, read_journal
 from agent_eval.store.unfinished import unfinished
 from tests.cli_support import RESPONSES, RESULTS, Project, case, eval_set
 
+pytestmark = pytest.mark.slow
+
 AGENT = """\
     import asyncio
     from pathlib import Path
@@ -267,7 +269,6 @@ KILLS = 100
 EVALUATIONS = 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(EVALUATIONS))
 def test_evaluation_killed_at_random_moments_loses_nothing(project: Project, seed: int) -> None:
     project.agent(AGENT)

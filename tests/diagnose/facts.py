@@ -330,6 +330,7 @@ CHECKS: dict[str, Callable[[Seen], bool]] = {
     "AE412": lambda s: s.ticked()[0] in [n for turn in s.record.invocations for n in names(turn)],
     "AE413": lambda s: s.error is not None and s.error.type in s.text,
     "AE414": lambda s: s.error is not None and s.error.type == "SimulatedUserError",
+    "AE415": said("killed by|exit code"),
     "AE501": lambda s: s.error is not None and s.error.type in s.text,
     "AE502": said("NoneType"),
     "AE503": said("took longer"),

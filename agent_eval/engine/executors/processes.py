@@ -44,6 +44,17 @@ class WorkerFaultError(Exception):
 
 
 @dataclass(slots=True, eq=False)
+class Death:
+    """The end of a worker that had several runs under way."""
+
+    told: str
+    suspects: int
+    """Those that have not been made again yet."""
+    is_solved: bool = False
+    """One of them did it again."""
+
+
+@dataclass(slots=True, eq=False)
 class Flight:
     """A run on its way through a worker."""
 
@@ -57,6 +68,8 @@ class Flight:
     """The same on the clock for durations."""
     failed: list[FailedAttempt] = field(default_factory=list)
     """The attempts that killed their worker."""
+    death: Death | None = None
+    """What it may have done."""
 
     def is_played(self) -> None:
         """The conversation is over."""
@@ -294,7 +307,7 @@ class ProcessExecutor:
         elif kind is Kind.UNUSABLE:
             self._fail(AgentError(*(Problem(**problem) for problem in serde.from_json(body))))
         elif kind is Kind.FAULT:
-            self._fail(_fault(body.decode("utf-8", "replace")))
+            self._fail(fault_of(body.decode("utf-8", "replace")))
         elif kind is Kind.CLOSED:
             self._warnings |= dict.fromkeys(serde.from_json(body))
         if kind is not Kind.ALIVE:
@@ -302,9 +315,11 @@ class ProcessExecutor:
 
     def _done(self, worker: Worker, number: int, record: RunRecord) -> None:
         worker.playing.discard(number)
-        worker.flights.pop(number).end(record)
+        flight = worker.flights.pop(number)
+        flight.end(record)
+        self._cleared(flight)
         worker.is_alone = False
-        if _was_given_up(record) and not worker.is_retired:
+        if was_given_up(record) and not worker.is_retired:
             worker.is_retired = True  # what the run waited for may still be under way, and take its time
             self._shares.append(worker.share)
         if worker.is_retired and not worker.flights:
@@ -321,12 +336,27 @@ class ProcessExecutor:
             self._fail(AgentError(Problem(f"a worker cannot start: {told}")))
         elif len(flights) == 1:
             self._killed_by(flights[0], worker)
-        else:
+        elif flights:
+            death = Death(ending(worker.process.exitcode), len(flights))
+            for flight in flights:
+                self._cleared(flight)
+                flight.death = death
             self._suspects.extend(flights)
         self._dispatch()
 
+    def _cleared(self, flight: Flight) -> None:
+        """A suspect did nothing; where nobody did it again, that is said."""
+        if death := flight.death:
+            flight.death = None
+            death.suspects -= 1
+            if not (death.suspects or death.is_solved):
+                told = death.told.replace("the run", "one of several runs", 1)
+                self._warnings[f"{told}; made again alone, none of them did"] = None
+
     def _killed_by(self, flight: Flight, worker: Worker) -> None:
         error = worker.death(flight)
+        if flight.death:
+            flight.death.is_solved = True
         seconds = round(clock.monotonic() - flight.sent, 4)
         if len(flight.failed) < flight.spec.retries:
             started = clock.timestamp(flight.started)
@@ -354,12 +384,14 @@ class ProcessExecutor:
         self._suspects.clear()
 
 
-def _was_given_up(record: RunRecord) -> bool:
+def was_given_up(record: RunRecord) -> bool:
+    """Whether what a run waited for may still be under way."""
     errors = [*(attempt.error for attempt in record.failed_attempts), record.error]
     return any(error is not None and error.type == RunTimeoutError.__name__ for error in errors)
 
 
-def _fault(text: str) -> WorkerFaultError:
+def fault_of(text: str) -> WorkerFaultError:
+    """A bug of ours from the traceback that a worker sent."""
     error = WorkerFaultError(text.strip().splitlines()[-1])
     error.add_note(text)
     return error

@@ -24,7 +24,7 @@ from typing import Any
 
 from agent_eval import clock, serde
 from agent_eval.engine.executors.base import Executor
-from agent_eval.engine.executors.processes import WorkerDiedError, WorkerFaultError
+from agent_eval.engine.executors.processes import Flight, WorkerDiedError, fault_of, was_given_up
 from agent_eval.engine.run import RunTimeoutError, lost
 from agent_eval.errors import AgentError, AgentEvalError, InputError, Problem
 from agent_eval.garbage import collect_less_garbage
@@ -84,7 +84,7 @@ def connect(address: str | None, luggage: Luggage) -> int:
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing calls home
     os.environ.setdefault("RAY_SCHEDULER_EVENTS", "0")  # the report is ours
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+    os.environ.setdefault("RAY_COLOR_PREFIX", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # it would warn of that
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")  # in a job of Ray's too, it is our folder
     try:
@@ -170,42 +170,12 @@ class ActorEnd:
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
+class RayFlight(Flight):
     """A run on its way through an actor."""
 
-    number: int
-    spec: RunSpec
-    played: asyncio.Future[None]
-    record: asyncio.Future[RunRecord]
-    started: float = 0.0
-    """Of this attempt, in seconds since the epoch."""
-    sent: float = 0.0
-    """The same on the clock for durations."""
     deaths: int = 0
     """Actors that ended in this attempt while they had nothing else."""
     lost_nodes: int = 0
-    failed: list[FailedAttempt] = field(default_factory=list)
-    """The attempts that ended their actors."""
-
-    def is_played(self) -> None:
-        """The conversation is over."""
-        if not self.played.done():
-            self.played.set_result(None)
-
-    def end(self, record: RunRecord) -> None:
-        """The record is there."""
-        if self.failed:
-            record = record.model_copy(update={"failed_attempts": [*self.failed, *record.failed_attempts]})
-        self.is_played()
-        if not self.record.done():
-            self.record.set_result(record)
-
-    def give_up(self, error: Exception) -> None:
-        """There will be none."""
-        for future in (self.played, self.record):
-            if not future.done():
-                future.set_exception(error)
-                future.exception()  # nobody may be waiting for this one any more
 
 
 @dataclass(slots=True, eq=False)
@@ -226,8 +196,8 @@ class Actor:
     """It was killed as its event loop did not turn."""
     is_asked: bool = False
     """For a sign of life."""
-    flights: set[Flight] = field(default_factory=set)
-    playing: set[Flight] = field(default_factory=set)
+    flights: set[RayFlight] = field(default_factory=set)
+    playing: set[RayFlight] = field(default_factory=set)
     """Those whose conversation is not over."""
 
     @property
@@ -271,8 +241,8 @@ class RayExecutor:
         self._starts = 0
         """Actors in a row that died before they were ready."""
         self._actors: set[Actor] = set()
-        self._waiting: deque[Flight] = deque()
-        self._suspects: deque[Flight] = deque()
+        self._waiting: deque[RayFlight] = deque()
+        self._suspects: deque[RayFlight] = deque()
         """Those that were on their way when an actor died."""
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -286,7 +256,7 @@ class RayExecutor:
         """What went wrong in actors without harm to any run."""
         return tuple(self._warnings)
 
-    async def play(self, spec: RunSpec) -> Flight:
+    async def play(self, spec: RunSpec) -> RayFlight:
         """Has the conversation of one run on one of the nodes.
 
         Raises:
@@ -299,13 +269,13 @@ class RayExecutor:
         if not self._had_actors:
             self._had_actors = clock.monotonic()
             self._spawn(self._watch())
-        flight = Flight(next(self._numbers), spec, loop.create_future(), loop.create_future())
+        flight = RayFlight(next(self._numbers), spec, loop.create_future(), loop.create_future())
         self._waiting.append(flight)
         self._dispatch()
         await flight.played
         return flight
 
-    async def score(self, playing: Flight) -> RunRecord:
+    async def score(self, playing: RayFlight) -> RunRecord:
         """The record, once the actor has sent it.
 
         Raises:
@@ -351,7 +321,7 @@ class RayExecutor:
             self._starting.append(share)
             self._spawn(self._start(share))
 
-    def _send(self, actor: Actor, flight: Flight) -> None:
+    def _send(self, actor: Actor, flight: RayFlight) -> None:
         if not actor.flights:
             actor.shown = clock.monotonic()  # until now it had nothing to be late with
         flight.started, flight.sent = clock.now(), clock.monotonic()
@@ -370,7 +340,7 @@ class RayExecutor:
         except self._ray.exceptions.RayError as error:
             self._starts += 1
             if isinstance(error, self._ray.exceptions.RayTaskError):
-                raise _fault(str(error)) from None
+                raise fault_of(str(error)) from None
             if _is_for_good(error) or self._starts >= MOST_STARTS:
                 raise AgentError(Problem(f"an actor cannot start: {_told(error)}")) from None
             self._kill(handle)
@@ -384,7 +354,7 @@ class RayExecutor:
         self._starting.remove(share)
         self._dispatch()
 
-    async def _fly(self, actor: Actor, flight: Flight) -> None:
+    async def _fly(self, actor: Actor, flight: RayFlight) -> None:
         """A run in an actor, until its record is there or the actor dies."""
         try:
             await actor.handle.play.remote(flight.number, pickle.dumps(flight.spec))
@@ -393,7 +363,7 @@ class RayExecutor:
             self._dispatch()
             record = RunRecord.model_validate_json(await actor.handle.score.remote(flight.number))
         except self._ray.exceptions.RayTaskError as error:
-            raise _fault(str(error)) from None
+            raise fault_of(str(error)) from None
         except self._ray.exceptions.RayError as error:
             if actor in self._actors:
                 self._bury(actor, error)
@@ -403,7 +373,7 @@ class RayExecutor:
         actor.flights.discard(flight)
         actor.is_alone = False
         flight.end(record)
-        if _was_given_up(record) and not actor.is_retired:
+        if was_given_up(record) and not actor.is_retired:
             actor.is_retired = True  # what the run waited for may still be under way, and take its time
             self._shares.append(actor.share)
         if actor.is_retired and not actor.flights:
@@ -433,7 +403,7 @@ class RayExecutor:
         except Exception:  # the head may be gone too, and then nothing is known
             return False
 
-    def _ended_by(self, flight: Flight, actor: Actor, error: Exception) -> None:
+    def _ended_by(self, flight: RayFlight, actor: Actor, error: Exception) -> None:
         """An actor died while it had this run alone."""
         flight.deaths += 1
         if flight.deaths < MOST_DEATHS and not actor.is_blocked:
@@ -529,14 +499,3 @@ def _blocked(spec: RunSpec) -> ErrorInfo:
         message=f"the run took longer than {spec.timeout:g} s (--timeout) "
         "and blocked its actor, which was killed",
     )
-
-
-def _was_given_up(record: RunRecord) -> bool:
-    errors = [*(attempt.error for attempt in record.failed_attempts), record.error]
-    return any(error is not None and error.type == RunTimeoutError.__name__ for error in errors)
-
-
-def _fault(text: str) -> WorkerFaultError:
-    error = WorkerFaultError(text.strip().splitlines()[-1])
-    error.add_note(text)
-    return error

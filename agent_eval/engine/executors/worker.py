@@ -98,10 +98,12 @@ class _Server:
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread, so that the end of the evaluation is noticed however an agent blocks the loop."""
-        with self._channel.makefile("rb") as incoming:
-            while len(header := incoming.read(HEADER.size)) == HEADER.size:
-                length, kind, number = HEADER.unpack(header)
-                body = incoming.read(length)
-                due = (number, pickle.loads(body)) if kind == Kind.RUN else None
-                loop.call_soon_threadsafe(self._inbox.put_nowait, due)
-        os._exit(1)
+        try:
+            with self._channel.makefile("rb") as incoming:
+                while len(header := incoming.read(HEADER.size)) == HEADER.size:
+                    length, kind, number = HEADER.unpack(header)
+                    body = incoming.read(length)
+                    due = (number, pickle.loads(body)) if kind == Kind.RUN else None
+                    loop.call_soon_threadsafe(self._inbox.put_nowait, due)
+        finally:
+            os._exit(1)
