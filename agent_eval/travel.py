@@ -92,9 +92,12 @@ def packed(selection: Selection, agents: Iterable[str]) -> Luggage:
         agents: the references of its agents, which are imported.
 
     Raises:
-        InputError: an agent is elsewhere.
+        InputError: an agent is elsewhere, or the folder is no project's.
     """
     ground = Ground.of(selection.project)
+    if ground.root in (Path(ground.root.anchor), Path.home()):
+        told = "would be sent to the nodes with all that is in it: start in your project's folder"
+        raise InputError(Problem(told, str(ground.root)))
     places = {name: Path(name) for name in agents if Path(name).exists()}
     hint = "start in a folder that holds it, or install it on the nodes and name `package.module:attribute`"
     problems = [
@@ -102,21 +105,27 @@ def packed(selection: Selection, agents: Iterable[str]) -> Luggage:
         for name, place in places.items()
         if not ground.holds(place)
     ]
+    problems += [
+        Problem("is the folder that is sent, and has another name there: start one folder above it", name)
+        for name, place in places.items()
+        if place.resolve() == ground.root
+    ]
     if problems:
         raise InputError(*problems)
     return Luggage(
         root=ground.root,
         here=os.path.relpath(ground.here, ground.root),
-        excluded=tuple(_results(selection.options, ground)),
+        excluded=tuple(_staying(selection.options, ground)),
         variables=_variables(selection.options, agents),
     )
 
 
-def _results(options: Options, ground: Ground) -> Iterator[str]:
-    """The folder for results, as a pattern, if it is in the ground: it grows while all is sent."""
-    folder = Path(options.output or "").resolve()
-    if options.output and folder != ground.root and ground.holds(folder):
-        yield f"/{folder.relative_to(ground.root).as_posix()}/"
+def _staying(options: Options, ground: Ground) -> Iterator[str]:
+    """What of the ground stays here, as patterns: results, and variables, which travel apart."""
+    for name in (options.output, options.env_file):
+        place = Path(name).resolve() if name else ground.root
+        if place != ground.root and ground.holds(place):
+            yield f"/{place.relative_to(ground.root).as_posix()}"
 
 
 def _variables(options: Options, agents: Iterable[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli_support import RESPONSES, RESULTS, Project, case, custom, eval_set
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]  # one cluster is enough
 
 AGENT = """\
     import asyncio

@@ -34,8 +34,8 @@ from agent_eval.schema.result import ErrorInfo, FailedAttempt, RunRecord
 Make = Callable[[], Executor[Any]]
 """Builds what makes the runs; it is sent to the nodes, so it has to be picklable."""
 
-EXCLUDED = (".git/", ".venv/", "venv/", "node_modules/", "__pycache__/", ".agent_eval/", ".hypothesis/")
-"""What does not travel of a project, besides what its .gitignore and .rayignore name."""
+EXCLUDED = (".git/", ".venv/", "venv/", "node_modules/", "__pycache__/", ".agent_eval/", ".env")
+"""What does not travel of a project, besides what its .gitignore and .rayignore name. Variables do, apart."""
 
 GRACE_SECONDS = 10.0
 """How long an actor may show no sign of life beyond the time that its runs may take."""
@@ -47,8 +47,8 @@ CONNECT_SECONDS = 20.0
 """How long the cluster may take to answer."""
 START_SECONDS = 900.0
 """How long a cluster may have no actor for us: some start nodes first."""
-MOST_STARTS = 3
-"""How often an actor may die before it is ready."""
+MOST_STARTS = 5
+"""How many actors in a row may die before they are ready."""
 MOST_DEATHS = 2
 """How many actors a run that has them to itself may end."""
 MOST_LOST_NODES = 3
@@ -94,6 +94,7 @@ def connect(address: str | None, luggage: Luggage) -> int:
             Problem("--executor ray needs Ray, here and on the nodes", hint="`pip install 'ray>=2.40'`")
         ) from None
     try:
+        address = address or os.environ.get("RAY_ADDRESS") or _running()
         _knock(address)
         with redirect_stdout(sys.stderr):
             ray.init(
@@ -109,11 +110,18 @@ def connect(address: str | None, luggage: Luggage) -> int:
     except Exception as error:  # whatever Ray raises of an address, a folder or a version
         told = _sentence(str(error)) or type(error).__name__
         where = f"the Ray cluster at {address}" if address else "Ray"
-        raise InputError(Problem(f"cannot use {where}: {told}")) from None
+        hint = "name another one with --ray_address; `local` starts one here" if address else None
+        raise InputError(Problem(f"cannot use {where}: {told}", hint=hint)) from None
+
+
+def _running() -> str | None:
+    """The cluster of this machine, where Ray keeps its address; it may be gone."""
+    file = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")
+    return (file.read_text().strip() or None) if file.is_file() else None
 
 
 def _knock(address: str | None) -> None:
-    """Whether anybody is at an address: Ray itself asks for minutes.
+    """Whether anybody is at an address: Ray itself would ask for many minutes.
 
     Raises:
         OSError: nobody is.
@@ -341,10 +349,12 @@ class RayExecutor:
             self._starts += 1
             if isinstance(error, self._ray.exceptions.RayTaskError):
                 raise fault_of(str(error)) from None
-            if _is_for_good(error) or self._starts >= MOST_STARTS:
-                raise AgentError(Problem(f"an actor cannot start: {_told(error)}")) from None
+            if _is_for_good(error) or (self._starts >= MOST_STARTS and not self._actors):
+                hint = "agent-eval and what the agents need has to be installed on the nodes"
+                raise AgentError(Problem(f"an actor cannot start: {_told(error)}", hint=hint)) from None
             self._kill(handle)
-            self._shares.append(share)
+            if self._starts < MOST_STARTS:
+                self._shares.append(share)
         else:
             if problems:
                 raise AgentError(*(Problem(**problem) for problem in problems))
