@@ -14,6 +14,7 @@ from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
 from agent_eval.consistency import criteria_problems
 from agent_eval.diagnose.diagnosis import Diagnosis
+from agent_eval.engine.places import Places
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
@@ -214,7 +215,7 @@ async def grade(grading: Grading, progress: Progress | None = None) -> Graded:
                 _itself,
                 lambda record: _scored(record, grading),
                 keep,
-                parallelism=options.parallelism,
+                places=Places(options.parallelism),
                 one_by_one=True,
                 progress=progress or Silent(),
             )

@@ -23,7 +23,6 @@ from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.evalsets import case_sha256
-from agent_eval.options import Options
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, PlannedSet, config_ref
 from agent_eval.resumption import settings_of, sources
@@ -155,7 +154,7 @@ class Underway:
         self._home = Path.cwd()  # agents may change the folder
         self._journals = ExitStack()
         self._opened: list[_OpenSet] = []
-        self._breaker = _breaker(evaluation.options)
+        self._breaker = _breaker(evaluation)
         self._failed: list[str] = []
         """The case that ended the evaluation, under `--fail_fast`."""
         self._plan: PlanFile | None = None
@@ -236,7 +235,7 @@ class Underway:
             played,
             executor.score,
             self._keep,
-            parallelism=executor.places,
+            places=self._evaluation.places,
             one_by_one=options.fail_fast or options.stop_when_decided,
             progress=watcher,
         )
@@ -338,9 +337,9 @@ def _eval_set_ref(planned: PlannedSet) -> EvalSetRef:
     return EvalSetRef(eval_set_id=loaded.eval_set.eval_set_id, path=str(loaded.path), sha256=loaded.sha256)
 
 
-def _breaker(options: Options) -> CircuitBreaker:
-    runs = options.circuit_breaker
-    return CircuitBreaker(runs and max(runs, options.parallelism))
+def _breaker(evaluation: Evaluation) -> CircuitBreaker:
+    runs = evaluation.options.circuit_breaker
+    return CircuitBreaker(runs and max(runs, evaluation.places.size))
 
 
 def _stop(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:

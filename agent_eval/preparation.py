@@ -14,6 +14,7 @@ from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.local import LocalExecutor
+from agent_eval.engine.places import AdaptivePlaces, Places
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.configs import LoadedConfig, with_num_runs
 from agent_eval.inputs.discovery import find_agent
@@ -21,6 +22,8 @@ from agent_eval.inputs.evalsets import LoadedEvalSet
 from agent_eval.inputs.project import Project
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
+from agent_eval.load.pace import Limits
+from agent_eval.load.traffic import Traffic
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
 from agent_eval.options import JudgeOptions, Options, Place
@@ -74,6 +77,10 @@ class Evaluation:
     """Makes runs in this process."""
     executor: Executor[Any]
     """What makes the runs, here or elsewhere."""
+    places: Places
+    """How many of them are under way at once."""
+    traffic: Traffic
+    """What endpoints say to the model calls of agents, here or elsewhere."""
     is_named: bool = True
     """All that runs can be found again by its name, so that it can go on after it was broken off."""
     resumed: Resumed | None = None
@@ -91,7 +98,8 @@ class Evaluation:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong without harm to any run; complete once it is closed."""
-        return tuple(dict.fromkeys((*self.executor.warnings, *self.local.warnings)))
+        told = [self.traffic.told] if self.traffic.told else []
+        return tuple(dict.fromkeys((*told, *self.executor.warnings, *self.local.warnings)))
 
     async def aclose(self) -> None:
         """Gives back what agents, metrics and judges hold, here and elsewhere."""
@@ -116,20 +124,27 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
     selection = select(options, given)
     if options.executor is Place.RAY:
         return _on_ray(selection, given)
-    evaluation = prepared(selection, given)
     if options.workers is None:
-        return evaluation
-    return replace(evaluation, executor=_workers(selection, options.workers))
+        return prepared(selection, given, limits=Limits(options.rpm, options.tpm))
+    from agent_eval.engine.executors.processes import shared_number
+
+    evaluation = prepared(selection, given, limits=Limits(options.rpm, options.tpm, shared_number))
+    return replace(evaluation, executor=_workers(selection, options.workers, evaluation))
 
 
-def _workers(selection: Selection, workers: int) -> ProcessExecutor:
-    """Worker processes that prepare the same for themselves; the limits for judges hold for all together."""
+def _workers(selection: Selection, workers: int, evaluation: Evaluation) -> ProcessExecutor:
+    """Worker processes that prepare the same for themselves; limits hold for all together."""
     from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
 
     options = selection.options
     calls = None if options.judges.max_calls is None else SharedCount()
-    make = partial(_executor_of, _share_of_judges(selection, workers), calls)
-    return ProcessExecutor(make, workers=workers, places=options.parallelism)
+    traffic = evaluation.traffic
+    make = partial(_executor_of, _share_of_judges(selection, workers), calls, traffic.limits)
+    return ProcessExecutor(make, traffic, workers=workers, places=evaluation.places.most)
+
+
+def _executor_of(selection: Selection, judge_calls: Iterator[int] | None, limits: Limits) -> LocalExecutor:
+    return prepared(selection, judge_calls=judge_calls, limits=limits).local
 
 
 def _share_of_judges(selection: Selection, workers: int) -> Selection:
@@ -140,13 +155,23 @@ def _share_of_judges(selection: Selection, workers: int) -> Selection:
 
 
 def _on_ray(selection: Selection, given: Given) -> Evaluation:
-    """The evaluation on a cluster, whose nodes prepare the same for themselves."""
+    """The evaluation on a cluster, whose nodes prepare the same for themselves.
+
+    Raises:
+        InputError: an option takes knowledge of all nodes, or the cluster cannot be used.
+    """
     from agent_eval.engine.executors.ray import RayExecutor, connect
     from agent_eval.travel import packed, portable, sent
 
     options = selection.options
-    if options.judges.max_calls is not None:
-        raise InputError(Problem("--max_judge_calls cannot be kept to by all nodes of a cluster together"))
+    common = {"max_judge_calls": options.judges.max_calls, "rpm": options.rpm, "tpm": options.tpm}
+    told = [f"--{name}" for name, limit in common.items() if limit is not None]
+    if told:
+        problem = f"{', '.join(told)} cannot be kept to, as no node knows of the calls of the others"
+        raise InputError(Problem(f"--executor ray: {problem}"))
+    if options.parallelism == "auto":
+        problem = "--parallelism takes a number, as what nodes are refused is not known here"
+        raise InputError(Problem(f"--executor ray: {problem}"))
     selection = portable(selection)
     evaluation = prepared(selection, given)
     if options.dry_run:
@@ -155,22 +180,21 @@ def _on_ray(selection: Selection, given: Given) -> Evaluation:
     cpus = connect(options.ray_address, luggage)
     actors = options.workers or max(1, min(cpus, options.parallelism))
     make = partial(_executor_on_node, _share_of_judges(sent(selection), actors))
-    executor = RayExecutor(make, actors=actors, places=options.parallelism, luggage=luggage)
+    executor = RayExecutor(make, actors=actors, places=evaluation.places.most, luggage=luggage)
     return replace(evaluation, executor=executor)
 
 
-def _executor_on_node(selection: Selection) -> Executor[Any]:
+def _executor_on_node(selection: Selection) -> LocalExecutor:
     from agent_eval.travel import arrived
 
-    return prepared(arrived(selection)).executor
-
-
-def _executor_of(selection: Selection, judge_calls: Iterator[int] | None) -> Executor[Any]:
-    return prepared(selection, judge_calls=judge_calls).executor
+    return prepared(arrived(selection)).local
 
 
 def prepared(
-    selection: Selection, given: Given = NOTHING, judge_calls: Iterator[int] | None = None
+    selection: Selection,
+    given: Given = NOTHING,
+    judge_calls: Iterator[int] | None = None,
+    limits: Limits | None = None,
 ) -> Evaluation:
     """Builds agents, metrics, judges and players for what was read, and checks that they fit.
 
@@ -178,6 +202,7 @@ def prepared(
         selection: what was read.
         given: what need not be built, as the caller has it.
         judge_calls: numbers the calls of judges.
+        limits: what the model calls of agents have to keep.
 
     Raises:
         AgentEvalError: something cannot be used.
@@ -196,7 +221,8 @@ def prepared(
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
-    local = LocalExecutor(agents, planned, judges, places=options.parallelism)
+    traffic = Traffic(limits)
+    local = LocalExecutor(agents, planned, judges, traffic)
     return Evaluation(
         options=options,
         sets=tuple(planned),
@@ -205,6 +231,8 @@ def prepared(
         judge_prices=project.settings.judge_prices,
         local=local,
         executor=local,
+        places=_places(options, traffic),
+        traffic=traffic,
         is_named=given.is_named,
         resumed=given.resumed,
         warnings=(
@@ -212,8 +240,23 @@ def prepared(
             *_mixed_warnings(planned),
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
+            *_limit_warnings(options, agents),
         ),
     )
+
+
+def _places(options: Options, traffic: Traffic) -> Places:
+    """Where runs take place; each worker process has one at least."""
+    if options.parallelism != "auto":
+        return Places(max(options.parallelism, options.workers or 1))
+    places = AdaptivePlaces(lambda: traffic.limits.are_reached)
+
+    def heard(place: str, seconds: float, is_new: bool) -> None:
+        if is_new:
+            places.refused()
+
+    traffic.listeners.append(heard)
+    return places
 
 
 def metrics_of(
@@ -400,3 +443,18 @@ def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> 
     for (given, name), eval_ids in cases.items():
         more = f" and {len(eval_ids) - 1} more" if len(eval_ids) > 1 else ""
         yield f"case `{eval_ids[0]}`{more}: written for app `{given}`, run on `{name}`"
+
+
+_SEEN_CALLS = {
+    "python": "only for those in `session.model_call()`",
+    "http": "not at all: its server makes them",
+}
+"""Which model calls of agents of a kind can be held to a limit, if not all."""
+
+
+def _limit_warnings(options: Options, agents: dict[str, Agent]) -> Iterator[str]:
+    """One for each agent some of whose model calls cannot be seen."""
+    if options.rpm or options.tpm:
+        for agent in agents.values():
+            if which := _SEEN_CALLS.get(agent.kind):
+                yield f"--rpm and --tpm hold for model calls of `{agent.name}` {which}"

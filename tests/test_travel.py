@@ -103,8 +103,10 @@ def test_without_ray_it_is_said_what_to_install(here: Project, monkeypatch: pyte
 REFUSED: dict[str, tuple[Options, str]] = {
     "calls that no node can count": (
         replace(ON_RAY, judges=JudgeOptions(max_calls=3)),
-        "--max_judge_calls cannot be kept",
+        "--max_judge_calls cannot be kept to",
     ),
+    "limits": (replace(ON_RAY, rpm=3, tpm=5), "--rpm, --tpm cannot be kept to"),
+    "as many as endpoints bear": (replace(ON_RAY, parallelism="auto"), "--parallelism takes a number"),
     "an address for nothing": (
         replace(ON_RAY, executor=Place.LOCAL, ray_address="auto"),
         "--ray_address is for --executor ray",

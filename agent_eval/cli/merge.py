@@ -17,7 +17,7 @@ from agent_eval.cli.options import (
     MarkdownFile,
 )
 from agent_eval.cli.output import Output, command_line
-from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, tell_ci, write_reports
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode
 
@@ -52,11 +52,12 @@ def merge(
 ) -> None:
     """Join the results of shards: one result an eval set, as one evaluation would have it."""
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.merging import merge as merged
         from agent_eval.merging import plan_merge
 
-        files = ReportFiles.of(html, junit_xml, markdown, codequality).prepared()
+        files = ReportFiles.of(json=json_output, **reports).prepared()
         plan = plan_merge(results, allow_missing=allow_missing)
         for warning in plan.warnings:
             out.note(f"warning: {warning}")

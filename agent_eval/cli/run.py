@@ -7,7 +7,7 @@ import re
 import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -28,7 +28,7 @@ from agent_eval.cli.options import (
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
-from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.cli.resume import going_on
@@ -57,6 +57,18 @@ CASES = "Cases"
 """The part of --help about which cases run."""
 AGENT = "Agent"
 """The part of --help about how the agent is reached."""
+
+
+def _parallelism(given: str) -> int | Literal["auto"]:
+    if given == "auto":
+        return "auto"
+    try:
+        number = int(given)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"{given!r} is neither `auto` nor a whole number from 1 on")
+    return number
 
 
 def run(
@@ -162,7 +174,20 @@ def run(
     num_runs: Annotated[
         int | None, typer.Option("--num_runs", min=1, help="Runs of each case; overrides the config.")
     ] = None,
-    parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
+    parallelism: Annotated[
+        Any,
+        typer.Option(
+            "--parallelism",
+            parser=_parallelism,
+            metavar="N|auto",
+            help="Runs at once; auto: more while they stay as fast, half as many on a 429.",
+        ),
+    ] = "4",
+    rpm: Annotated[
+        int | None,
+        typer.Option("--rpm", min=1, help="Model calls a minute, of agents whose calls can be seen."),
+    ] = None,
+    tpm: Annotated[int | None, typer.Option("--tpm", min=1, help="Tokens a minute of these calls.")] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -273,7 +298,8 @@ def run(
     resume = resume or resume_anyway
     named, eval_sets = _targets([] if resume else targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
         from agent_eval.inputs.shards import parse_shard
@@ -281,6 +307,7 @@ def run(
         from agent_eval.preparation import plan_evaluation
         from agent_eval.selection import Given
 
+        files = ReportFiles.of(json=json_output, **reports)
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
@@ -290,6 +317,8 @@ def run(
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
+            rpm=rpm,
+            tpm=tpm,
             workers=workers,
             executor=parse_place(executor),
             ray_address=ray_address,
@@ -321,7 +350,6 @@ def run(
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))
-        files = ReportFiles.of(html, junit_xml, markdown, codequality)
         if resume:
             planned = going_on(context, targets or [], options, anyway=resume_anyway)
         else:
@@ -355,7 +383,7 @@ def _run(
     adk_folders: dict[str, Path] | None,
     files: ReportFiles,
 ) -> ExitCode:
-    from agent_eval.cli.progress import watched
+    from agent_eval.cli.progress import Load, watched
     from agent_eval.pipeline import Underway
     from agent_eval.stored import Stored
 
@@ -367,6 +395,7 @@ def _run(
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
+    load = Load(evaluation.places, evaluation.traffic)
     is_cut_short = False
     collect_less_garbage()
 
@@ -380,7 +409,7 @@ def _run(
 
     # what agents print must not mix with the report, and the folder they change to is theirs
     with (
-        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        watched(out.stderr, evaluation.runs, load, quiet=view.quiet) as progress,
         redirect_stdout(sys.stderr),
         chdir(Path.cwd()),
     ):
@@ -471,6 +500,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
+                        "better": metric.info.better.value if metric.info.better else None,
                         "needs_judge": metric.needs_judge,
                         "judge_model": metric.judge_model,
                     }

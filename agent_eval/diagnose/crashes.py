@@ -31,8 +31,6 @@ UNREACHABLE = re.compile(
     re.IGNORECASE,
 )
 
-AGAIN = "try again with a lower `--parallelism`, and with `--retry_crashed 2` for what is left"
-
 
 def _message(evidence: Evidence) -> str:
     error = evidence.error
@@ -173,7 +171,8 @@ def quota(evidence: Evidence) -> Iterator[Clue]:
     if QUOTA.search(_message(evidence)):
         yield Clue(
             f"a quota or a rate limit was reached: {_told(evidence)}",
-            f"{AGAIN}; a quota for a day needs another key or another day",
+            "try again with a lower `--parallelism` or `auto`, or with a limit by `--rpm`; "
+            "a quota for a day needs another key or another day",
             Level.WHOLE,
         )
 
@@ -328,7 +327,7 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     asked = f" at {quoted(evidence.run.turns[-1].asked, 50)}" if turn else ""
     yield Clue(
         f"the agent raised {_told(evidence)}{where}{asked}",
-        "see the traceback with `agent-eval report --print_detailed_results`",
+        "see the traceback with `agent-eval report latest --print_detailed_results`",
         Level.REST,
         turn,
     )

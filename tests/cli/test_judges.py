@@ -180,7 +180,7 @@ def test_cache_tells_what_it_holds_and_is_emptied(capital: Project, model_server
     held = capital.agent_eval("cache", "stats")
     cleared = capital.agent_eval("cache", "clear", "--json")
 
-    assert "1 answers" in held.stdout
+    assert "1 answer, " in held.stdout
     assert cleared.document["entries"] == 1
     assert capital.agent_eval("cache", "stats", "--json").document["entries"] == 0
 

@@ -175,6 +175,17 @@ def test_dry_run_shows_all_that_would_be_used_and_asks_no_agent(project: Project
     assert "6 runs would be made" in done.stdout
 
 
+def test_dry_run_says_on_which_side_of_the_threshold_a_score_has_to_be(project: Project) -> None:
+    project.agent(AGENT)
+    project.write("set.json", eval_set(case("a")))
+    project.write("limits.json", {"criteria": {"max_turns_v1": 3, "response_match_score": 0.5}})
+
+    done = project.agent_eval("run", "bot", "set.json", "--config", "limits.json", "--dry_run")
+
+    assert re.search(r"metric +max_turns_v1 <= 3\.00", done.stdout)
+    assert re.search(r"metric +response_match_score >= 0\.50", done.stdout)
+
+
 def test_dry_run_says_what_needs_a_judge(project: Project) -> None:
     project.agent(AGENT)
     project.write("set.json", eval_set(case("a")))

@@ -275,6 +275,9 @@ CHECKS: dict[str, Callable[[Seen], bool]] = {
     "AE117": lambda s: s.metric is not None and s.metric.score == 0.0,
     "AE201": lambda s: s.any_turn(lambda a, e: not text(e.final_response).strip()),
     "AE202": lambda s: s.any_turn(lambda a, e: not text(a.final_response).strip()),
+    "AE218": lambda s: s.any_turn(
+        lambda a, e: any(f"`{one.author}` reported {one.code}" in s.text for one in a.incidents or ())
+    ),
     "AE203": only_form,
     "AE204": lambda s: s.any_turn(
         lambda a, e: rouge_1(text(a.final_response), text(e.final_response)).fmeasure < 0.35

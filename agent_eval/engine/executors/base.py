@@ -15,11 +15,6 @@ class Executor(Protocol[Playing]):
     """Makes runs."""
 
     @property
-    def places(self) -> int:
-        """How many conversations it has at once."""
-        ...
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong without harm to any run; complete once it is closed."""
         ...

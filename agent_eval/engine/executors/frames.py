@@ -35,6 +35,10 @@ class Kind(IntEnum):
     """A bug of ours: its traceback."""
     CLOSED = 9
     """All is given back; the body lists warnings."""
+    REFUSED = 10
+    """From the worker: an endpoint was asked too much; its place, and seconds to leave it alone."""
+    PAUSE = 11
+    """To the worker: another one was told so; the same body."""
 
 
 def frame(kind: Kind, number: int = 0, body: bytes = b"") -> bytes:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from agent_eval.agents.base import Agent
 from agent_eval.engine.run import Played, Scorer, play, score
+from agent_eval.load.traffic import Traffic
 from agent_eval.plan import RunSpec
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import RunRecord
@@ -52,9 +53,10 @@ class LocalExecutor:
     """Makes runs with the agents, players and scorers that are at hand."""
 
     def __init__(
-        self, agents: Mapping[str, Agent], sets: Sequence[ReadySet], shared: Shared, *, places: int
+        self, agents: Mapping[str, Agent], sets: Sequence[ReadySet], shared: Shared, traffic: Traffic
     ) -> None:
-        self.places = places
+        self.traffic = traffic
+        """The model calls of its agents."""
         self._agents = agents
         self._sets = sets
         self._shared = shared
@@ -66,15 +68,17 @@ class LocalExecutor:
 
     async def play(self, spec: RunSpec) -> Played:
         """Has the conversation of one run."""
-        players = self._sets[spec.set_index].players
-        return await play(spec, self._agents[spec.agent], lambda: players.player(spec.case, spec.seed))
+        players, agent = self._sets[spec.set_index].players, self._agents[spec.agent]
+        return await play(spec, agent, lambda: players.player(spec.case, spec.seed), self.traffic)
 
     async def score(self, playing: Played) -> RunRecord:
         """The record of a run that was played."""
         return await score(playing, self._sets[playing.spec.set_index].scorer)
 
     async def aclose(self) -> None:
-        """Closes scorers, and what is shared."""
+        """Closes agents and scorers, and what is shared."""
+        for agent in self._agents.values():
+            await agent.aclose()
         for one in self._sets:
             await one.scorer.aclose()
         await self._shared.aclose()

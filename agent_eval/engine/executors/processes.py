@@ -23,6 +23,9 @@ from agent_eval.engine.executors.frames import HEADER, Kind, frame
 from agent_eval.engine.executors.worker import Make, work
 from agent_eval.engine.run import RunTimeoutError, lost
 from agent_eval.errors import AgentError, Problem
+from agent_eval.load.pace import Number
+from agent_eval.load.refusals import Refusal
+from agent_eval.load.traffic import Traffic
 from agent_eval.plan import RunSpec
 from agent_eval.schema.result import ErrorInfo, FailedAttempt, RunRecord
 from agent_eval.threads import in_thread
@@ -176,18 +179,19 @@ def ending(code: int | None) -> str:
 class ProcessExecutor:
     """Makes runs in worker processes, which are started as they are needed."""
 
-    def __init__(self, make: Make, *, workers: int, places: int) -> None:
+    def __init__(self, make: Make, traffic: Traffic, *, workers: int, places: int) -> None:
         """Takes what builds a worker's own executor.
 
         Args:
             make: is sent to each worker and called there.
+            traffic: hears of what endpoints refuse there.
             workers: how many there may be at once.
-            places: conversations at once over all workers, each of which has one at least.
+            places: conversations at once over all workers, one for each at least.
         """
-        self.places = max(places, workers)
+        self._traffic = traffic
         self._make = make
         self._context = multiprocessing.get_context("spawn")
-        self._shares = [self.places // workers + (index < self.places % workers) for index in range(workers)]
+        self._shares = [places // workers + (index < places % workers) for index in range(workers)]
         """Of the workers that could be started."""
         self._starting: list[int] = []
         """The shares of those that are not ready yet."""
@@ -275,6 +279,8 @@ class ProcessExecutor:
             reader, writer = await asyncio.open_connection(sock=ours)
             worker = Worker(process, writer, crash_log, share, shown=clock.monotonic())
             self._workers.add(worker)
+            if self._is_closing:
+                process.kill()
             try:
                 await self._listen(worker, reader)
             finally:
@@ -308,10 +314,20 @@ class ProcessExecutor:
             self._fail(AgentError(*(Problem(**problem) for problem in serde.from_json(body))))
         elif kind is Kind.FAULT:
             self._fail(fault_of(body.decode("utf-8", "replace")))
+        elif kind is Kind.REFUSED:
+            self._refused(worker, body)
         elif kind is Kind.CLOSED:
             self._warnings |= dict.fromkeys(serde.from_json(body))
         if kind is not Kind.ALIVE:
             self._dispatch()
+
+    def _refused(self, worker: Worker, body: bytes) -> None:
+        """What an endpoint refused to one worker, the others need not try."""
+        place, seconds = serde.from_json(body)
+        self._traffic.refused(Refusal(place, seconds))
+        for other in self._workers - {worker}:
+            if other.is_ready and not other.is_retired:
+                other.send(Kind.PAUSE, body=body)
 
     def _done(self, worker: Worker, number: int, record: RunRecord) -> None:
         worker.playing.discard(number)
@@ -395,6 +411,12 @@ def fault_of(text: str) -> WorkerFaultError:
     error = WorkerFaultError(text.strip().splitlines()[-1])
     error.add_note(text)
     return error
+
+
+def shared_number() -> Number:
+    """One for all processes that it is given to when they are started."""
+    number: Number = multiprocessing.get_context("spawn").Value("d", 0.0)
+    return number
 
 
 class SharedCount:

@@ -231,16 +231,16 @@ class RayExecutor:
         Args:
             make: is sent to each actor and called there.
             actors: how many there may be at once.
-            places: conversations at once over all actors, each of which has one at least.
+            places: conversations at once over all actors, one for each at least.
             luggage: what has travelled.
         """
         import ray
 
         self._ray = ray
-        self.places = max(places, actors)
+        self._places = places
         self._class = ray.remote(ActorEnd)
         self._given = (ray.put(make), luggage.here, dict(luggage.variables))
-        self._shares = [self.places // actors + (index < self.places % actors) for index in range(actors)]
+        self._shares = [self._places // actors + (index < self._places % actors) for index in range(actors)]
         """Of the actors that could be started."""
         self._starting: list[int] = []
         """The shares of those that are not ready yet."""
@@ -340,7 +340,7 @@ class RayExecutor:
     async def _start(self, share: int) -> None:
         """An actor, from the wish for it until it is ready."""
         handle = self._class.options(
-            num_cpus=1, scheduling_strategy="SPREAD", max_concurrency=2 * self.places + 2
+            num_cpus=1, scheduling_strategy="SPREAD", max_concurrency=2 * self._places + 2
         ).remote(*self._given)
         self._pending.add(handle)
         try:

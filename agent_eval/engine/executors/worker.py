@@ -14,11 +14,11 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from agent_eval import serde
-from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.frames import HEADER, Kind, frame
+from agent_eval.engine.executors.local import LocalExecutor
 from agent_eval.errors import AgentEvalError
 from agent_eval.garbage import collect_less_garbage
 from agent_eval.plan import RunSpec
@@ -26,7 +26,7 @@ from agent_eval.plan import RunSpec
 ALIVE_SECONDS = 1.0
 """Between signs of life."""
 
-Make = Callable[[], Executor[Any]]
+Make = Callable[[], LocalExecutor]
 """Builds what makes the runs; it is sent to the worker, so it has to be picklable."""
 
 
@@ -54,6 +54,7 @@ class _Server:
         self._channel = channel
         self._inbox: asyncio.Queue[tuple[int, RunSpec] | None] = asyncio.Queue()
         self._runs: set[asyncio.Task[None]] = set()
+        self._pause: Callable[[str, float], None]
 
     async def serve(self, make: Make) -> None:
         loop = asyncio.get_running_loop()
@@ -67,6 +68,8 @@ class _Server:
         except Exception:
             self._send(Kind.FAULT, body=traceback.format_exc().encode("utf-8", "replace"))
             return
+        executor.traffic.listeners.append(self._tell_refused)
+        self._pause = executor.traffic.pauses.hold
         collect_less_garbage()
         self._send(Kind.READY)
         self._show_life(loop)
@@ -77,7 +80,7 @@ class _Server:
         await executor.aclose()
         self._send(Kind.CLOSED, body=serde.to_json(list(executor.warnings)))
 
-    async def _run(self, executor: Executor[Any], number: int, spec: RunSpec) -> None:
+    async def _run(self, executor: LocalExecutor, number: int, spec: RunSpec) -> None:
         try:
             playing = await executor.play(spec)
             self._send(Kind.PLAYED, number)
@@ -85,6 +88,9 @@ class _Server:
             self._send(Kind.DONE, number, serde.model_to_json(record, compact=True))
         except Exception:
             self._send(Kind.FAULT, number, traceback.format_exc().encode("utf-8", "replace"))
+
+    def _tell_refused(self, place: str, seconds: float, is_new: bool) -> None:
+        self._send(Kind.REFUSED, body=serde.to_json([place, seconds]))
 
     def _show_life(self, loop: asyncio.AbstractEventLoop) -> None:
         self._send(Kind.ALIVE)
@@ -103,7 +109,10 @@ class _Server:
                 while len(header := incoming.read(HEADER.size)) == HEADER.size:
                     length, kind, number = HEADER.unpack(header)
                     body = incoming.read(length)
-                    due = (number, pickle.loads(body)) if kind == Kind.RUN else None
-                    loop.call_soon_threadsafe(self._inbox.put_nowait, due)
+                    if kind == Kind.PAUSE:
+                        loop.call_soon_threadsafe(self._pause, *serde.from_json(body))
+                    else:
+                        due = (number, pickle.loads(body)) if kind == Kind.RUN else None
+                        loop.call_soon_threadsafe(self._inbox.put_nowait, due)
         finally:
             os._exit(1)
