@@ -300,3 +300,34 @@ def test_a_folder_without_shards_is_refused(project: Project, monkeypatch: pytes
     monkeypatch.chdir(project.root)
     with pytest.raises(InputError, match="holds no result that was made with --shard"):
         plan_merge(["."], allow_missing=False)
+
+
+@pytest.mark.slow
+def test_a_shard_that_was_broken_off_and_went_on_is_that_shard_still(project: Project) -> None:
+    project.agent(
+        """\
+        import asyncio
+        from pathlib import Path
+
+
+        async def root_agent(message, session):
+            if message.text == "wait":
+                Path("waiting").touch()
+                while not Path("go").exists():
+                    await asyncio.sleep(0.02)
+            return message.text
+        """
+    )
+    project.write("eval_config.json", RESPONSES)
+    project.write("set.json", eval_set(case("one"), case("two"), case("three"), case("four", "wait")))
+    shard = ("run", "bot", "set.json", "--shard")
+    with project.running(*shard, "2/2", "--output", "part2") as process:
+        project.wait_for("waiting", process)
+        process.kill()
+        process.communicate()
+    (project.root / "go").touch()
+    assert project.agent_eval("run", "--resume", "--output", "part2").code == 0
+    assert project.agent_eval(*shard, "1/2", "--output", "part1").code == 0
+    merged = project.agent_eval("merge", "part1", "part2", "--json")
+    assert merged.code == 0, merged.stderr
+    assert [one["eval_id"] for one in merged.document["cases"]] == ["one", "two", "three", "four"]
