@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 from agent_eval.agents.resolve import AgentOptions
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
+from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.choice import Choice
+from agent_eval.inputs.shards import Shard
 from agent_eval.judge.judges import DEFAULT_PARALLELISM
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT
 
 ALL_CASES = Choice()
+
+
+class Place(StrEnum):
+    """Where runs are made."""
+
+    LOCAL = "local"
+    """On this machine."""
+    RAY = "ray"
+    """On a Ray cluster."""
+
+
+def parse_place(text: str) -> Place:
+    """What `--executor` was given.
+
+    Raises:
+        InputError: there is no such place.
+    """
+    if text not in list(Place):
+        raise InputError(Problem(f"--executor takes {' or '.join(Place)}; not {text!r}"))
+    return Place(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +62,8 @@ class Options:
     """Every eval set of the project."""
     choice: Choice = ALL_CASES
     """Which of their cases."""
+    shard: Shard | None = None
+    """Which part of those; None for all."""
     config: str | None = None
     num_runs: int | None = None
     """Overrides the config."""
@@ -49,7 +74,10 @@ class Options:
     tpm: int | None = None
     """Tokens a minute of the same."""
     workers: int | None = None
-    """Processes that make the runs; None for this one."""
+    """Processes that make the runs; None for this one. On a cluster: actors."""
+    executor: Place = Place.LOCAL
+    ray_address: str | None = None
+    """Of the cluster; without it, the one that Ray finds by itself."""
     timeout: float | None = 300.0
     """Seconds a run may take."""
     metric_timeout: float | None = DEFAULT_TIMEOUT

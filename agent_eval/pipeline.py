@@ -25,7 +25,6 @@ from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.evalsets import case_sha256
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, PlannedSet, config_ref
-from agent_eval.reruns import Carried
 from agent_eval.resumption import settings_of, sources
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -203,7 +202,7 @@ class Underway:
             stems = [_stem(planned, folder) for planned in evaluation.sets]
             if evaluation.resumed:
                 self._plan = evaluation.resumed.file
-            elif evaluation.is_named:
+            elif evaluation.is_named and stems:
                 self._plan = PlanFile.written(_plan(evaluation, stems), folder / f"{stems[0].name}{PLAN}")
             if self._plan:
                 self._journals.enter_context(self._plan)
@@ -326,6 +325,7 @@ def _plan(evaluation: Evaluation, stems: Sequence[Path]) -> Unfinished:
                 config_sha256=planned.config.sha256,
                 num_runs=planned.num_runs,
                 agents=sources(dict.fromkeys(one.agent for one in planned.cases)),
+                shard=planned.shard,
             )
             for planned, stem in zip(evaluation.sets, stems, strict=True)
         ],
@@ -395,7 +395,7 @@ def _result(
         eval_set=_eval_set_ref(planned),
         agent=_agent_ref(planned, evaluation.agents),
         config=one.config,
-        provenance=_with_earlier(origin, planned.carried) if planned.carried else origin,
+        provenance=_provenance(origin, planned),
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
@@ -403,8 +403,12 @@ def _result(
     return one.diagnosis.explained(result)
 
 
-def _with_earlier(origin: Provenance, carried: Carried) -> Provenance:
-    """The provenance of a result some of whose runs were made before."""
+def _provenance(origin: Provenance, planned: PlannedSet) -> Provenance:
+    """That of the evaluation, with what is of one eval set: its part of the cases, and runs made before."""
+    origin = origin.model_copy(update={"shard": planned.shard})
+    carried = planned.carried
+    if carried is None:
+        return origin
     if carried.goes_on:
         return origin.model_copy(update={"changed_midway": list(carried.changed)})
     return origin.model_copy(update={"rerun_of": carried.result_id})

@@ -15,7 +15,7 @@ from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.engine.executors.base import Executor
 from agent_eval.engine.executors.local import LocalExecutor
 from agent_eval.engine.places import AdaptivePlaces, Places
-from agent_eval.errors import InputError
+from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.configs import LoadedConfig, with_num_runs
 from agent_eval.inputs.discovery import find_agent
 from agent_eval.inputs.evalsets import LoadedEvalSet
@@ -26,12 +26,12 @@ from agent_eval.load.pace import Limits
 from agent_eval.load.traffic import Traffic
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.options import JudgeOptions, Options
+from agent_eval.options import JudgeOptions, Options, Place
 from agent_eval.plan import PlannedCase
 from agent_eval.reruns import Carried, carried
 from agent_eval.resumption import Resumed, made_so_far
 from agent_eval.schema.evalset import EvalCase
-from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.schema.result import ConfigRef, ShardRef, TokenPrices
 from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
 
@@ -52,6 +52,8 @@ class PlannedSet:
     players: Players
     agent_why: str
     carried: Carried | None = None
+    shard: ShardRef | None = None
+    """What the cases are of those of all shards."""
 
     @property
     def num_runs(self) -> int:
@@ -117,7 +119,11 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
+    if options.ray_address and options.executor is not Place.RAY:
+        raise InputError(Problem("--ray_address is for --executor ray"))
     selection = select(options, given)
+    if options.executor is Place.RAY:
+        return _on_ray(selection, given)
     if options.workers is None:
         return prepared(selection, given, limits=Limits(options.rpm, options.tpm))
     from agent_eval.engine.executors.processes import shared_number
@@ -131,16 +137,57 @@ def _workers(selection: Selection, workers: int, evaluation: Evaluation) -> Proc
     from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
 
     options = selection.options
-    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
-    selection = replace(selection, options=replace(options, judges=judges))
-    calls = None if judges.max_calls is None else SharedCount()
+    calls = None if options.judges.max_calls is None else SharedCount()
     traffic = evaluation.traffic
-    make = partial(_executor_of, selection, calls, traffic.limits)
+    make = partial(_executor_of, _share_of_judges(selection, workers), calls, traffic.limits)
     return ProcessExecutor(make, traffic, workers=workers, places=evaluation.places.most)
 
 
 def _executor_of(selection: Selection, judge_calls: Iterator[int] | None, limits: Limits) -> LocalExecutor:
     return prepared(selection, judge_calls=judge_calls, limits=limits).local
+
+
+def _share_of_judges(selection: Selection, workers: int) -> Selection:
+    """What one of the workers prepares, so that all together ask no more judges at once than one would."""
+    options = selection.options
+    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
+    return replace(selection, options=replace(options, judges=judges))
+
+
+def _on_ray(selection: Selection, given: Given) -> Evaluation:
+    """The evaluation on a cluster, whose nodes prepare the same for themselves.
+
+    Raises:
+        InputError: an option takes knowledge of all nodes, or the cluster cannot be used.
+    """
+    from agent_eval.engine.executors.ray import RayExecutor, connect
+    from agent_eval.travel import packed, portable, sent
+
+    options = selection.options
+    common = {"max_judge_calls": options.judges.max_calls, "rpm": options.rpm, "tpm": options.tpm}
+    told = [f"--{name}" for name, limit in common.items() if limit is not None]
+    if told:
+        problem = f"{', '.join(told)} cannot be kept to, as no node knows of the calls of the others"
+        raise InputError(Problem(f"--executor ray: {problem}"))
+    if options.parallelism == "auto":
+        problem = "--parallelism takes a number, as what nodes are refused is not known here"
+        raise InputError(Problem(f"--executor ray: {problem}"))
+    selection = portable(selection)
+    evaluation = prepared(selection, given)
+    if options.dry_run:
+        return evaluation
+    luggage = packed(selection, evaluation.agents)
+    cpus = connect(options.ray_address, luggage)
+    actors = options.workers or max(1, min(cpus, options.parallelism))
+    make = partial(_executor_on_node, _share_of_judges(sent(selection), actors))
+    executor = RayExecutor(make, actors=actors, places=evaluation.places.most, luggage=luggage)
+    return replace(evaluation, executor=executor)
+
+
+def _executor_on_node(selection: Selection) -> LocalExecutor:
+    from agent_eval.travel import arrived
+
+    return prepared(arrived(selection)).local
 
 
 def prepared(
@@ -168,7 +215,8 @@ def prepared(
     for index, read in enumerate(selection.sets):
         try:
             one = _plan_set(read, options, project, agents, judges, given)
-            planned.append(replace(one, carried=_carried(one, given, index)))
+            shard = given.resumed.plan.sets[index].shard if given.resumed else one.shard
+            planned.append(replace(one, carried=_carried(one, given, index), shard=shard))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -294,6 +342,21 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
+        shard=_shard_ref(read, named, project),
+    )
+
+
+def _shard_ref(read: ReadSet, named: str | None, project: Project) -> ShardRef | None:
+    part = read.part
+    if part is None:
+        return None
+    return ShardRef(
+        index=part.shard.index,
+        count=part.shard.count,
+        used=part.used,
+        positions=list(part.positions),
+        cases=len(part.every),
+        agents=list(dict.fromkeys(find_agent(case, named, project).reference for case in part.every)),
     )
 
 

@@ -14,6 +14,7 @@ from agent_eval.inputs.discovery import Found, find_config, select_cases, select
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.inputs.project import Project, find_project
 from agent_eval.inputs.selectors import Selector
+from agent_eval.inputs.shards import Shard
 from agent_eval.options import ALL_CASES, Options
 from agent_eval.reruns import Earlier
 from agent_eval.resumption import Resumed
@@ -45,6 +46,19 @@ NOTHING = Given()
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Which of an eval set's cases a shard has."""
+
+    shard: Shard
+    used: int
+    """How many shards have a case of any eval set."""
+    positions: tuple[int, ...]
+    """Among those that are to run, from 0."""
+    every: tuple[EvalCase, ...]
+    """All that are to run, here or elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSet:
     """An eval set and its config, as their files say."""
 
@@ -53,6 +67,8 @@ class ReadSet:
     """Those selected."""
     config: LoadedConfig
     config_why: str
+    part: Part | None = None
+    """What the cases are of a whole that is shared out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +96,8 @@ def select(options: Options, given: Given = NOTHING) -> Selection:
         InputError: nothing was asked for, or nothing is left of it.
     """
     _refuse_empty(options)
+    if options.shard and options.choice.needs_history:
+        raise InputError(Problem("--shard takes the same cases on each machine, not those of its history"))
     project = find_project()
     if options.env_file:
         load_env_file(Path(options.env_file))
@@ -92,6 +110,8 @@ def select(options: Options, given: Given = NOTHING) -> Selection:
         except InputError as error:
             problems += error.problems
     chosen, notes = (reads, ()) if problems else _chosen(reads, options)
+    if options.shard and not problems:
+        chosen, notes = _shared_out(chosen, options.shard)
     return Selection(
         options=options,
         project=project,
@@ -141,6 +161,20 @@ def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], 
             Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
         )
     return _by_history(left, options) if choice.needs_history else (left, ())
+
+
+def _shared_out(reads: Sequence[ReadSet], shard: Shard) -> tuple[list[ReadSet], tuple[str, ...]]:
+    """The sets with the cases of a shard, without those of which it has none; and what to know of that."""
+    total = sum(len(read.cases) for read in reads)
+    parts: list[ReadSet] = []
+    first = 0
+    for read in reads:
+        mine = [index for index in range(len(read.cases)) if shard.has(first + index)]
+        first += len(read.cases)
+        if mine:
+            part = Part(shard, min(shard.count, total), tuple(mine), tuple(read.cases))
+            parts.append(replace(read, cases=[read.cases[index] for index in mine], part=part))
+    return parts, () if parts else (f"shard {shard} has no case, as there are no more than {total}",)
 
 
 def names_of(read: ReadSet) -> str:
@@ -212,7 +246,7 @@ def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
 
 def _refuse_empty(options: Options) -> None:
     """An option that is there but empty, as an unset variable leaves it, is no option left out."""
-    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
+    for name in ("agent", "config", "output", "url", "app_name", "env_file", "ray_address"):
         given = getattr(options, name)
         if given is not None and not given.strip():
             raise InputError(Problem(f"--{name} is empty"))

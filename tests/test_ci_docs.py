@@ -83,20 +83,62 @@ def test_no_input_of_the_action_is_pasted_into_a_script() -> None:
 
 
 def test_the_inputs_in_the_example_are_those_of_the_action() -> None:
-    github, _ = (yaml.safe_load(text) for text in blocks(CI, "yml"))
+    github, *_ = (yaml.safe_load(text) for text in blocks(CI, "yml"))
     used = github["jobs"]["evaluate"]["steps"][-1]
     assert used["uses"].split("@")[0].endswith("/" + ACTION.parent.relative_to(ROOT).as_posix())
     assert set(used["with"]) <= set(action()["inputs"])
 
 
 def test_the_job_for_gitlab_leaves_the_reports_that_it_names(desk: Project) -> None:
-    _, gitlab = (yaml.safe_load(text) for text in blocks(CI, "yml"))
+    _, gitlab, *_ = (yaml.safe_load(text) for text in blocks(CI, "yml"))
     job = gitlab["evaluate"]
     done = shell(desk, job["script"][-1], GITLAB_CI="true")
     assert done.returncode == 1, done.stderr
     files = [*job["artifacts"]["paths"], *job["artifacts"]["reports"].values()]
     assert [file for file in files if not (desk.root / file).exists()] == []
     assert JUnitXml.fromfile(str(desk.root / "junit.xml")).failures == 1
+
+
+def merged_as_told(desk: Project, script: str, files: list[str]) -> None:
+    done = shell(desk, script)
+    assert done.returncode == 1, done.stderr
+    assert "2 cases" in done.stdout
+    assert [file for file in files if not (desk.root / file).exists()] == []
+
+
+def two_cases(desk: Project) -> None:
+    cases = [case("fails", "hi", answer="bye"), case("passes")]
+    desk.write("evalsets/my set.evalset.json", eval_set(*cases))
+
+
+def test_the_matrix_for_github_shares_the_cases_out_and_merges_them(desk: Project) -> None:
+    two_cases(desk)
+    jobs = yaml.safe_load(blocks(CI, "yml")[2])["jobs"]
+    shards = jobs["shard"]["strategy"]["matrix"]["shard"]
+    *_, run, upload = jobs["shard"]["steps"]
+    for shard in shards:
+        script = run["run"].replace("${{ matrix.shard }}", str(shard))
+        done = shell(desk, script.replace("${{ strategy.job-total }}", str(len(shards))))
+        assert done.returncode == (shard == 1), done.stderr
+        if (kept := desk.root / upload["with"]["path"]).exists():
+            kept.rename(desk.write(f"shards/shard-{shard}/x", "").parent / "kept")
+    *_, download, merge, _ = jobs["evaluate"]["steps"]
+    assert download["with"]["path"] == "shards"
+    merged_as_told(desk, merge["run"], ["agent-eval.html", "junit.xml", ".agent_eval/results"])
+
+
+def test_the_parallel_jobs_for_gitlab_share_the_cases_out_and_merge_them(desk: Project) -> None:
+    two_cases(desk)
+    jobs = yaml.safe_load(blocks(CI, "yml")[3])
+    count = jobs["shard"]["parallel"]
+    for index in range(1, count + 1):
+        script = jobs["shard"]["script"][-1]
+        done = shell(desk, script, CI_NODE_INDEX=str(index), CI_NODE_TOTAL=str(count))
+        assert done.returncode == (index == 1), done.stderr
+    artifacts = jobs["evaluate"]["artifacts"]
+    merged_as_told(
+        desk, jobs["evaluate"]["script"][-1], [*artifacts["paths"], *artifacts["reports"].values()]
+    )
 
 
 def test_the_first_command_of_the_page_works(desk: Project) -> None:

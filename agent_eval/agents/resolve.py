@@ -103,13 +103,17 @@ def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
 
 
 def _load_dotenv(path: Path) -> None:
-    """Loads the `.env` nearest to the agent, upwards from it. The environment is not overridden."""
-    for folder in (path.resolve(), *path.resolve().parents):
-        if (folder / ".env").is_file():
-            from dotenv import load_dotenv  # few agents have one
+    """Loads the `.env` of an agent. The environment is not overridden."""
+    if file := dotenv_near(path):
+        from dotenv import load_dotenv  # few agents have one
 
-            load_dotenv(folder / ".env", override=False)
-            return
+        load_dotenv(file, override=False)
+
+
+def dotenv_near(path: Path) -> Path | None:
+    """The `.env` nearest to an agent, upwards from it."""
+    folders = (path.resolve(), *path.resolve().parents)
+    return next((folder / ".env" for folder in folders if (folder / ".env").is_file()), None)
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from agent_eval.aggregate.cross_run import gating_metric, informational_metric
 from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome, sum_by_model
@@ -180,6 +181,34 @@ def totals(
         judges=[_priced(usage, prices or {}) for usage in judges],
         simulator=_priced_simulator(sum(simulated, SimulatorUsage()), prices or {}) if simulated else None,
     )
+
+
+def sum_totals(parts: Sequence[Totals]) -> Totals:
+    """The totals of results that were made at the same time: it took as long as the longest did."""
+    counts = ("cases", "passed", "failed", "not_evaluated", "flaky", "crashed_runs", "retries", "saved_runs")
+    models = dict.fromkeys(usage.model for part in parts for usage in part.judges)
+    simulators = [part.simulator for part in parts if part.simulator]
+    return Totals(
+        **{name: sum(getattr(part, name) for part in parts) for name in counts},
+        duration_seconds=max(part.duration_seconds for part in parts),
+        tokens={kind: sum(part.tokens[kind] for part in parts) for kind in parts[0].tokens},
+        judges=[
+            _sum_priced([usage for part in parts for usage in part.judges if usage.model == model])
+            for model in models
+        ],
+        simulator=_sum_priced(simulators) if simulators else None,
+    )
+
+
+Priced = TypeVar("Priced", JudgeTotals, SimulatorTotals)
+
+
+def _sum_priced(usages: Sequence[Priced]) -> Priced:
+    """Of one model."""
+    first, *others = usages
+    total = sum(others, first)
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    return type(first)(**dict(total), cost=sum(costs) if len(costs) == len(usages) else None)
 
 
 def _priced(usage: JudgeUsage, prices: Mapping[str, TokenPrices]) -> JudgeTotals:

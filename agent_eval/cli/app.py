@@ -18,6 +18,7 @@ from agent_eval.cli import (
     init,
     judge,
     lint,
+    merge,
     metrics,
     record,
     report,
@@ -57,6 +58,7 @@ for commands in (app, eval_app):
     commands.command("explain", epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
     commands.command("lint", epilog=lint.EPILOG, context_settings=SETTINGS)(lint.lint)
     commands.command("report", epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
+    commands.command("merge", epilog=merge.EPILOG, context_settings=SETTINGS)(merge.merge)
     commands.command("metrics", epilog=metrics.EPILOG, context_settings=SETTINGS)(metrics.metrics)
     commands.command("init", epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
     commands.command("record", epilog=record.EPILOG, context_settings=SETTINGS)(record.record)

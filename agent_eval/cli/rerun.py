@@ -28,6 +28,8 @@ def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
         raise InputError(Problem(f"--rerun takes {' or '.join(Again)}, and then a result; not `{which}`"))
     if options.eval_sets or options.all or options.choice != ALL_CASES:
         raise InputError(Problem("--rerun says itself which cases run: name no eval set and no case"))
+    if options.shard:
+        raise InputError(Problem("--rerun and --shard do not go together: name the shard's result"))
     found = resolved(name, folder=options.output)
     if len(found) > 1:
         names = ", ".join(str(one.path) for one in found)

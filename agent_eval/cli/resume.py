@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from agent_eval.selection import Given
 
 FREE = {
-    "targets", "resume", "resume_anyway", "parallelism", "rpm", "tpm", "workers", "url", "header",
-    "judge_parallelism", "max_judge_calls", "judge_cache", "no_preflight", "output", "adk_results", "html",
-    "junit_xml", "markdown", "codequality", "print_detailed_results", "quiet", "json_output", "debug",
+    "targets", "resume", "resume_anyway", "parallelism", "rpm", "tpm", "workers", "executor", "ray_address",
+    "url", "header", "judge_parallelism", "max_judge_calls", "judge_cache", "no_preflight", "output",
+    "adk_results", "html", "junit_xml", "markdown", "codequality", "print_detailed_results", "quiet",
+    "json_output", "debug",
 }  # fmt: skip
 """The options that may be given anew; the others are those that the evaluation began with."""
 

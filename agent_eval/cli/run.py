@@ -123,6 +123,15 @@ def run(
     failed_first: Annotated[
         bool, typer.Option("--failed_first", "--ff", help="Those come first.", rich_help_panel=CASES)
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Only the Ith of N parts of the cases; `agent-eval merge` joins the results.",
+            rich_help_panel=CASES,
+        ),
+    ] = None,
     rerun: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -183,6 +192,18 @@ def run(
         int | None,
         typer.Option(
             "--workers", min=1, help="Make the runs in this many processes, each with a share of them."
+        ),
+    ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            "--executor", metavar="local|ray", help="Make the runs on this machine, or on a Ray cluster."
+        ),
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray_address", metavar="ADDRESS", help="The cluster's; else RAY_ADDRESS, or the one here."
         ),
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
@@ -281,7 +302,8 @@ def run(
     with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
-        from agent_eval.options import JudgeOptions, Options
+        from agent_eval.inputs.shards import parse_shard
+        from agent_eval.options import JudgeOptions, Options, parse_place
         from agent_eval.preparation import plan_evaluation
         from agent_eval.selection import Given
 
@@ -291,12 +313,15 @@ def run(
             eval_sets=(*eval_sets, *(evalset or ())),
             all=every,
             choice=Choice(tuple(case or ()), expression, last_failed, failed_first),
+            shard=parse_shard(shard) if shard is not None else None,
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
             rpm=rpm,
             tpm=tpm,
             workers=workers,
+            executor=parse_place(executor),
+            ray_address=ray_address,
             timeout=timeout,
             metric_timeout=metric_timeout,
             seed=seed,
@@ -428,10 +453,15 @@ def _chosen(evaluation: Evaluation) -> list[str]:
             f"{planned.config.path} ({planned.config_why})" if planned.config.path else planned.config_why
         )
         lines.append(
-            f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{runs}; "
+            f"{planned.loaded.path}: {count(len(planned.cases), 'case')}{_of_all(planned)}{runs}; "
             f"agent {agents} ({planned.agent_why}); config {config}" + _models(planned)
         )
     return lines
+
+
+def _of_all(planned: PlannedSet) -> str:
+    shard = planned.shard
+    return f" of {shard.cases} (shard {shard.index}/{shard.count})" if shard else ""
 
 
 def _models(planned: PlannedSet) -> str:

@@ -362,6 +362,22 @@ class ConfigRef(Value):
     """Dotted path of each metric of the user's own."""
 
 
+class ShardRef(Value):
+    """Which part of an evaluation this is, where several machines share its cases (`--shard`)."""
+
+    index: int
+    """From 1."""
+    count: int
+    used: int
+    """How many shards have a case of any eval set: the first so many."""
+    positions: list[int]
+    """Of the cases that this one has, among all cases of the eval set that are to run; from 0."""
+    cases: int
+    """How many those are."""
+    agents: list[str]
+    """The references of their agents."""
+
+
 class Provenance(Value):
     """What is needed to run the same again."""
 
@@ -374,6 +390,9 @@ class Provenance(Value):
     """The id of the result whose runs were scored again. Seed and commit are those of the runs."""
     rerun_of: RareText = None
     """The id of the result that the runs are from which were not made again."""
+    shard: Annotated[ShardRef | None, Field(exclude_if=lambda shard: shard is None)] = None
+    merged_from: RareTexts = []
+    """The ids of the shards that were merged."""
     changed_midway: RareTexts = []
     """What was not the same for all runs, as the evaluation was broken off and went on all the same."""
 

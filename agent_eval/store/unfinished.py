@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from agent_eval import serde
 from agent_eval.errors import InputError, Problem
 from agent_eval.schema.base import Value
-from agent_eval.schema.result import EvalSetRef
+from agent_eval.schema.result import EvalSetRef, ShardRef
 from agent_eval.store.journal import SUFFIX as JOURNAL
 from agent_eval.store.results import parsed, read_content
 from agent_eval.store.summary import write_whole
@@ -65,6 +65,7 @@ class UnfinishedSet(Value):
     num_runs: int
     agents: dict[str, str | None]
     """Digest of the sources of each agent; None where there are none to see."""
+    shard: ShardRef | None = None
 
     def journal(self, home: Path) -> Path:
         """Its journal below a folder of results."""

@@ -1,1 +1,1 @@
-"""Where runs are made: in this process, in worker processes."""
+"""Where runs are made: in this process, in worker processes, on a Ray cluster."""

@@ -313,7 +313,7 @@ class ProcessExecutor:
         elif kind is Kind.UNUSABLE:
             self._fail(AgentError(*(Problem(**problem) for problem in serde.from_json(body))))
         elif kind is Kind.FAULT:
-            self._fail(_fault(body.decode("utf-8", "replace")))
+            self._fail(fault_of(body.decode("utf-8", "replace")))
         elif kind is Kind.REFUSED:
             self._refused(worker, body)
         elif kind is Kind.CLOSED:
@@ -335,7 +335,7 @@ class ProcessExecutor:
         flight.end(record)
         self._cleared(flight)
         worker.is_alone = False
-        if _was_given_up(record) and not worker.is_retired:
+        if was_given_up(record) and not worker.is_retired:
             worker.is_retired = True  # what the run waited for may still be under way, and take its time
             self._shares.append(worker.share)
         if worker.is_retired and not worker.flights:
@@ -400,12 +400,14 @@ class ProcessExecutor:
         self._suspects.clear()
 
 
-def _was_given_up(record: RunRecord) -> bool:
+def was_given_up(record: RunRecord) -> bool:
+    """Whether what a run waited for may still be under way."""
     errors = [*(attempt.error for attempt in record.failed_attempts), record.error]
     return any(error is not None and error.type == RunTimeoutError.__name__ for error in errors)
 
 
-def _fault(text: str) -> WorkerFaultError:
+def fault_of(text: str) -> WorkerFaultError:
+    """A bug of ours from the traceback that a worker sent."""
     error = WorkerFaultError(text.strip().splitlines()[-1])
     error.add_note(text)
     return error
