@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_eval import clock
+from agent_eval.agents.environment import load_env_file
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
@@ -30,7 +31,6 @@ from agent_eval.preparation import (
     built_scorer,
     config_metrics,
     config_ref,
-    load_env_file,
     open_judges,
     with_num_runs,
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
+from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.errors import InputError, Problem, did_you_mean
@@ -289,21 +290,6 @@ def _agent(reference: str, options: Options) -> Agent:
 
         return HttpAgent(Server(options.url, options.app_name, dict(options.headers)))
     return resolve_agent(reference, options.agents)
-
-
-def load_env_file(path: Path) -> None:
-    """Sets what a file of `KEY=value` lines says, where the environment does not say otherwise.
-
-    Raises:
-        InputError: there is no such file.
-    """
-    if not path.is_file():
-        raise InputError(
-            Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
-        )
-    from dotenv import load_dotenv
-
-    load_dotenv(path, override=False)
 
 
 def _plan_set(

@@ -53,7 +53,7 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return float(value) if abs(value) < 10**308 else str(value)
+        return float(value) if abs(value) < 10**308 else plain(value)
     return value
 
 
@@ -113,12 +113,36 @@ def model_to_json(model: BaseModel, *, compact: bool = False) -> bytes:
         return to_json(model.model_dump(mode="python", by_alias=False, exclude_defaults=compact))
 
 
-def from_json(text: str | bytes) -> Any:
-    """Parses strict JSON: no NaN, no infinities, no number out of range. Integers are exact.
+_MARKS = (",", "[", "{")
+_TEXTS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+def check_size(text: str | bytes, most: int) -> None:
+    """Refuses JSON of so many values that a few bytes each would fill the memory; texts may be long.
 
     Raises:
-        DocumentError: the text is not JSON.
+        DocumentError: there are more than `most`.
     """
+    if len(text) <= most:
+        return
+    if isinstance(text, bytes):
+        text = text.decode("latin-1")  # every byte a character: the marks that count are ASCII
+    if sum(map(text.count, _MARKS)) > most and sum(map(_TEXTS.sub("", text).count, _MARKS)) > most:
+        raise DocumentError(f"has more than {most} values")
+
+
+def from_json(text: str | bytes, most: int | None = None) -> Any:
+    """Parses strict JSON: no NaN, no infinities, no number out of range. Integers are exact.
+
+    Args:
+        text: the document.
+        most: how many values it may have.
+
+    Raises:
+        DocumentError: the text is not JSON, or has too many values.
+    """
+    if most is not None:
+        check_size(text, most)
     try:
         orjson.loads(text)  # the stricter of the two: the other reads 1e400 as infinity
         return pydantic_core.from_json(text)  # the exact one: integers of any size
@@ -129,20 +153,65 @@ def from_json(text: str | bytes) -> Any:
         raise DocumentError(f"not JSON: {error}") from None
 
 
+MAX_YAML = 1_000_000
+"""Longer YAML is refused (characters): parsing takes seconds for each million of them."""
+_MAX_YAML_DEPTH = 200
+"""As deep as JSON may be nested."""
+_MAX_YAML_BITS = 14_000
+"""Of integers in other bases than ten; Python does not write longer ones as text."""
+_MAX_YAML_VALUES = 1_000_000
+"""With aliases followed; ten lines of them can stand for billions."""
+
+
 def from_yaml(text: str) -> Any:
     """Parses one YAML document with plain values only.
 
     Raises:
-        DocumentError: the text is not YAML.
+        DocumentError: the text is not YAML, or far too large.
     """
     import yaml  # only configs are YAML, and the import takes longer than parsing one
 
+    if len(text) > MAX_YAML:
+        raise DocumentError(f"more than {MAX_YAML} characters of YAML: write it as JSON")
     try:
-        return yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error)
         raise DocumentError(f"not YAML: {reason}", mark.line + 1 if mark else None) from None
+    except RecursionError:
+        raise DocumentError("not YAML: nested too deeply") from None
+    except Exception as error:  # of a value such as `2026-13-45`, which PyYAML lets escape as it comes
+        raise DocumentError(f"not YAML: a value cannot be read: {error}") from None
+    _measured(document, 0, {})
+    return document
+
+
+def _measured(node: Any, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """How many values there are from here, aliases followed, and how deep they are nested.
+
+    Raises:
+        DocumentError: too many, too large or too deep, as what contains itself is.
+    """
+    if isinstance(node, int) and node.bit_length() > _MAX_YAML_BITS:
+        raise DocumentError("not YAML: a number is too large")
+    if not isinstance(node, dict | list | tuple):
+        return 1, 0
+    if id(node) not in known:
+        if depth > _MAX_YAML_DEPTH:
+            raise DocumentError("not YAML: nested too deeply")
+        items = node.values() if isinstance(node, dict) else node
+        inner = [_measured(item, depth + 1, known) for item in items]
+        known[id(node)] = (
+            1 + sum(count for count, _ in inner),
+            1 + max((height for _, height in inner), default=0),
+        )
+    count, height = known[id(node)]
+    if depth + height > _MAX_YAML_DEPTH:
+        raise DocumentError("not YAML: nested too deeply")
+    if count > _MAX_YAML_VALUES:
+        raise DocumentError("not YAML: its aliases stand for more than a million values")
+    return count, height
 
 
 def line_of(text: str, path: Path, *, yaml: bool = False) -> int | None:

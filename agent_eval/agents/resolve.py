@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_eval.agents.base import Agent, AgentSession, SessionRequest
+from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.python import PythonAgent, PythonCallable
 from agent_eval.errors import AgentError, Problem, did_you_mean
 from agent_eval.imports import import_from
@@ -107,9 +108,7 @@ def _load_dotenv(path: Path) -> None:
     """Loads the `.env` nearest to the agent, upwards from it. The environment is not overridden."""
     for folder in (path.resolve(), *path.resolve().parents):
         if (folder / ".env").is_file():
-            from dotenv import load_dotenv  # few agents have one
-
-            load_dotenv(folder / ".env", override=False)
+            load_env_file(folder / ".env")
             return
 
 

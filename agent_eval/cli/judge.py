@@ -126,8 +126,8 @@ def check(
     """Measure judges against people: agreement, Cohen's kappa, and what they pass that people fail."""
     with Output(json=json_output, debug=debug) as out:
         from agent_eval import judging
+        from agent_eval.agents.environment import load_env_file
         from agent_eval.options import JudgeOptions
-        from agent_eval.preparation import load_env_file
 
         if env_file:
             load_env_file(Path(env_file))

@@ -125,7 +125,7 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
         )
     for folder in folders:
         for place in (folder / app_name, folder / f"{app_name}.py"):
-            if _is_below(place, folder) and place.exists():
+            if _is_in(place, folder):
                 return Found(str(place), f"app_name of case `{case.eval_id}`")
     known = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
     raise InputError(
@@ -136,9 +136,12 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
     )
 
 
-def _is_below(place: Path, folder: Path) -> bool:
-    """An app name is a name, not a path that leads elsewhere."""
-    return place.resolve().parent == folder.resolve()
+def _is_in(place: Path, folder: Path) -> bool:
+    """Whether it is there: an app name is a name, not a path that leads elsewhere."""
+    try:
+        return place.exists() and place.resolve().parent == folder.resolve()
+    except (OSError, ValueError, RuntimeError):  # no file is called like that, or links go round in circles
+        return False
 
 
 def _from(root: Path, reference: str) -> str:

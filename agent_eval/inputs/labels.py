@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs import documents
-from agent_eval.schema.base import Value
+from agent_eval.schema.base import Many, Value
 
 
 class Verdict(StrEnum):
@@ -50,6 +50,9 @@ class Label(Value):
 
 
 _LABELS = TypeAdapter(list[Label])
+_MANY_LABELS = TypeAdapter(Many[Label])
+LARGE = 250_000
+"""Of longer files only the first mistake is told (characters)."""
 
 
 def load_labels(path: Path) -> list[Label]:
@@ -72,7 +75,7 @@ def parse_labels(text: str, file: str) -> list[Label]:
         text = "[" + ",\n".join(lines) + "]"  # one label stays on one line, for errors
     document = documents.parse(text, file)
     try:
-        labels = _LABELS.validate_python(document)
+        labels = (_MANY_LABELS if len(text) > LARGE else _LABELS).validate_python(document)
     except ValidationError as error:
         raise documents.invalid(error, (Label,), text, document, file) from None
     if not labels:

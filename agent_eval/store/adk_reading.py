@@ -26,7 +26,6 @@ from agent_eval.schema.result import (
 )
 from agent_eval.schema.trace import EvalStatus, Invocation
 from agent_eval.store.adk_form import (
-    LAST_MOMENT,
     AdkCaseResult,
     AdkEvalSetResult,
     AdkMetric,
@@ -174,7 +173,7 @@ def _record(found: AdkEvalSetResult, agent: str, run_index: int, run: AdkCaseRes
         run_index=run_index,
         seed=0,
         status=RunStatus.CRASHED if run.is_crashed else RunStatus.COMPLETED,
-        started=clock.timestamp(begun if 0 < begun <= LAST_MOMENT else found.creation_timestamp),
+        started=clock.timestamp(begun if 0 < begun <= clock.LAST_MOMENT else found.creation_timestamp),
         seconds=round(sum(turn.duration or 0.0 for turn in turns), 6),
         error=_error(session) if run.is_crashed else None,
         session=SessionRecord(
