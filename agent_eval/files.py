@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def check_file(path: Path) -> None:
         raise NotAFileError(errno.EISDIR, "is a directory, expected a file", str(path))
     if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and _is_open(path))):
         raise NotAFileError(errno.EINVAL, "is not a regular file", str(path))
+
+
+def real(path: Path) -> Path:
+    """The path without links, as far as they lead somewhere: those that go round in circles do not."""
+    return Path(os.path.realpath(path))
 
 
 def _is_open(path: Path) -> bool:

@@ -119,8 +119,8 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
     files = [Selector(str(eval_set.path))] if eval_set else []
     judges = open_judges(options.judges, project, files, options.config)
     beside = [eval_set.path.resolve().parent] if eval_set else []
-    agent = Path(result.agent.reference).resolve()
-    folders = [*beside, project.root.resolve(), *([agent] if agent.is_dir() else [])]
+    agent = Path(result.agent.reference)
+    folders = [*beside, project.root.resolve(), *([agent.resolve()] if agent.is_dir() else [])]
     metrics = config_metrics(config, judges, folders)
     if problems := list(criteria_problems(metrics, config)):
         raise InputError(*problems)

@@ -13,6 +13,7 @@ from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.files import real
 from agent_eval.inputs.choice import fitting, has_failed
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
@@ -267,7 +268,7 @@ def open_judges(
 ) -> Judges:
     """Where metrics get their judges; models of the user's own code are looked for beside the files."""
     files = [*(selector.file for selector in selectors), *([config] if config else [])]
-    folders = [Path(file).resolve().parent for file in files] + [project.root.resolve()]
+    folders = [real(Path(file)).parent for file in files] + [project.root.resolve()]
     return Judges(
         parallelism=options.parallelism,
         max_calls=options.max_calls,

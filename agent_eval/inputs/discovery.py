@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.files import real
 from agent_eval.inputs.evalsets import SUFFIXES, eval_set_id_of
 from agent_eval.inputs.project import Project
 from agent_eval.inputs.selectors import Selector, parse_selector
@@ -41,10 +42,10 @@ def selected_eval_sets(
     merged: dict[Path, Selector] = {}
     for selector in selectors:
         path = _eval_set_path(selector.file, agent)
-        known = merged.get(path.resolve(), Selector(str(path), selector.case_ids))
+        known = merged.get(real(path), Selector(str(path), selector.case_ids))
         both = tuple(dict.fromkeys((*known.case_ids, *selector.case_ids)))
         whole = not known.case_ids or not selector.case_ids
-        merged[path.resolve()] = Selector(known.file, () if whole else both)
+        merged[real(path)] = Selector(known.file, () if whole else both)
     return list(merged.values())
 
 
@@ -139,8 +140,8 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
 def _is_in(place: Path, folder: Path) -> bool:
     """Whether it is there: an app name is a name, not a path that leads elsewhere."""
     try:
-        return place.exists() and place.resolve().parent == folder.resolve()
-    except (OSError, ValueError, RuntimeError):  # no file is called like that, or links go round in circles
+        return place.exists() and real(place).parent == real(folder)
+    except (OSError, ValueError):  # no file can be called like that
         return False
 
 

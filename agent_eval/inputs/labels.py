@@ -71,7 +71,9 @@ def parse_labels(text: str, file: str) -> list[Label]:
         InputError: it holds none; everything wrong with it at once.
     """
     if file.endswith(".jsonl"):
-        lines = [line for line in text.splitlines() if line.strip()]
+        if text.count("\n") > documents.MAX_VALUES:
+            raise InputError(Problem(f"has more than {documents.MAX_VALUES} lines", file))
+        lines = [line for line in text.split("\n") if line.strip()]  # texts in them may hold other breaks
         text = "[" + ",\n".join(lines) + "]"  # one label stays on one line, for errors
     document = documents.parse(text, file)
     try:

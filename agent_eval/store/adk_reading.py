@@ -106,8 +106,8 @@ def _path_in(document: Any, loc: tuple[int | str, ...]) -> list[int | str]:
     path: list[int | str] = []
     node = document
     for index, step in enumerate(loc):
-        known = step in node if isinstance(node, dict) else isinstance(step, int) and isinstance(node, list)
-        if known:
+        in_list = isinstance(node, list) and isinstance(step, int) and step < len(node)
+        if in_list or (isinstance(node, dict) and step in node):
             node = node[step]
             path.append(step)
         elif index == len(loc) - 1:

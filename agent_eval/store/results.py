@@ -46,8 +46,9 @@ def read_content(path: Path) -> bytes:
         raise InputError(Problem("no such file", str(path))) from None
     except files.NotAFileError as error:
         raise InputError(Problem(error.strerror, str(path))) from None
-    except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
 
 
 def parsed(content: bytes, file: str) -> Any:

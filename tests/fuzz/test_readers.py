@@ -13,6 +13,9 @@ PARTS = 4
 MAX_MEGABYTES = 300
 """By which reading files of a few kilobytes may make a process grow."""
 
+NEVER_REFUSE = ("lint of an eval set", "lint of a config", "judge's answer")
+"""What they cannot read is what they say."""
+
 EVERY_READER = [pytest.param(reader, id=reader.name) for reader in READERS]
 
 
@@ -20,7 +23,7 @@ def _holds(reader: Reader, inputs: int, seed: str) -> int:
     tally = fuzz(reader, inputs, seed)
     assert not tally.bugs, {told: data[:2000] for told, data in tally.bugs.items()}
     assert tally.accepted
-    assert tally.refused or not reader.refuses
+    assert tally.refused or reader.name in NEVER_REFUSE
     assert tally.megabytes < MAX_MEGABYTES
     return tally.inputs
 
