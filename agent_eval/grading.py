@@ -14,6 +14,7 @@ from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
 from agent_eval.consistency import criteria_problems
+from agent_eval.custom_code import refuse_code
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
@@ -64,6 +65,8 @@ class GradeOptions:
     env_file: str | None = None
     """Loaded before metrics are, for judges and metrics of one's own."""
     judges: JudgeOptions = field(default_factory=JudgeOptions)
+    custom_code: bool = True
+    """Whether the config may name code to import."""
     output: str | None = None
     command: str = "agent-eval"
 
@@ -115,6 +118,8 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
     result = stored.result
     num_runs = result.config.multi_run_config.get("num_runs", 1)
     config = with_num_runs(load_config(Path(options.config)), num_runs)
+    if not options.custom_code:
+        refuse_code(config)
     eval_set = _eval_set(stored, options)
     files = [Selector(str(eval_set.path))] if eval_set else []
     judges = open_judges(options.judges, project, files, options.config)

@@ -12,6 +12,7 @@ from agent_eval.agents.base import Agent
 from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
+from agent_eval.custom_code import refuse_code
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.files import real
 from agent_eval.inputs.choice import fitting, has_failed
@@ -205,29 +206,37 @@ class ReadSet:
     config_why: str
 
 
-def read_set(selector: Selector, config: str | None) -> ReadSet:
+def read_set(selector: Selector, config: str | None, *, custom_code: bool = True) -> ReadSet:
     """Reads an eval set and the config that is given or found for it.
 
+    Args:
+        selector: the eval set and its cases.
+        config: the config; None for the one that is found.
+        custom_code: whether the config may name code to import.
+
     Raises:
-        InputError: one of them cannot be read, or has not what is selected.
+        InputError: one of them cannot be read, has not what is selected, or names code it may not.
     """
     loaded = load_eval_set(Path(selector.file))
-    return _with_config(loaded, selector, config)
+    return _with_config(loaded, selector, config, custom_code)
 
 
 def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
     loaded = given.eval_set or load_eval_set(Path(selector.file))
     if given.config is None:
-        return _with_config(loaded, selector, options.config)
+        return _with_config(loaded, selector, options.config, options.custom_code)
     return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
 
 
-def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
+def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None, custom_code: bool) -> ReadSet:
     found = Found(config, "--config") if config else find_config(loaded.path)
+    read = load_config(Path(found.reference)) if found else default_config()
+    if not custom_code:
+        refuse_code(read)
     return ReadSet(
         loaded=loaded,
         cases=_selected(loaded, selector),
-        config=load_config(Path(found.reference)) if found else default_config(),
+        config=read,
         config_why=found.why if found else "the default, as no config was found",
     )
 
@@ -308,7 +317,7 @@ def _plan_set(
     named = given.agent.name if given.agent else options.agent
     if options.url:
         named = public_address(options.url)
-    found_agents = [find_agent(case, named, project) for case in cases]
+    found_agents = [find_agent(case, named, project, by_case=options.custom_code) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
             agents[reference] = given.agent or _agent(reference, options)

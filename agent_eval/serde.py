@@ -331,6 +331,14 @@ def _skip_value(text: str, position: int) -> int:
             return position
 
 
+def schema_validator(schema: Mapping[str, Any]) -> Any:
+    """What checks values by a JSON Schema. References lead to places in it: nothing is fetched or read."""
+    from jsonschema.validators import validator_for  # few documents are checked like that
+    from referencing import Registry
+
+    return validator_for(schema)(schema, registry=Registry())
+
+
 def path_text(path: Path) -> str:
     """A path as people read it: `eval_cases[3].conversation[0].user_content`."""
     text = ""

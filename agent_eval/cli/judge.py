@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_eval.cli.completion import complete_eval_sets, complete_judged_metrics
-from agent_eval.cli.options import DebugFlag, JsonFlag
+from agent_eval.cli.options import DebugFlag, JsonFlag, NoCustomCode
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -54,6 +54,7 @@ def show(
     metric: MetricOption = None,
     result: ResultOption = None,
     run: Annotated[int, typer.Option("--run", min=0, help="Which run of the result, from 0.")] = 0,
+    no_custom_code: NoCustomCode = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -65,7 +66,13 @@ def show(
         from agent_eval import judging
         from agent_eval.options import JudgeOptions
 
-        judged = judging.JudgedSet(eval_set, config, metric, JudgeOptions(cache=False, preflight=False))
+        judged = judging.JudgedSet(
+            eval_set,
+            config,
+            metric,
+            JudgeOptions(cache=False, preflight=False),
+            custom_code=not no_custom_code,
+        )
         wanted = judged.case(case)
         if result:
             context = judging.recorded_run(wanted, judging.recorded_runs(Path(result)), run)
@@ -120,6 +127,7 @@ def check(
             help="Ask no judge again what it has answered; the default.",
         ),
     ] = True,
+    no_custom_code: NoCustomCode = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -132,7 +140,7 @@ def check(
         if env_file:
             load_env_file(Path(env_file))
         options = JudgeOptions(parallelism=judge_parallelism, cache=judge_cache)
-        judged = judging.JudgedSet(eval_set, config, metric, options)
+        judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
         checked = judging.check(judged, Path(labels), Path(result) if result else None)
         code = ExitCode.NOT_EVALUATED if any(one.unscored for one in checked) else ExitCode.PASSED
         if out.is_json:

@@ -25,6 +25,7 @@ from agent_eval.cli.options import (
     JunitFile,
     MarkdownFile,
     MaxJudgeCalls,
+    NoCustomCode,
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
@@ -178,6 +179,7 @@ def run(
             "--header", help="Sent to --url, as 'Key: value'; kept out of records.", rich_help_panel=AGENT
         ),
     ] = None,
+    no_custom_code: NoCustomCode = False,
     env_file: Annotated[
         str | None,
         typer.Option(
@@ -260,6 +262,7 @@ def run(
                 cache=judge_cache,
                 preflight=not no_preflight,
             ),
+            custom_code=not no_custom_code,
             dry_run=dry_run,
             output=output,
             command=command_line(sys.argv),

@@ -100,13 +100,14 @@ def find_config(eval_set: Path) -> Found | None:
     return next((Found(os.path.normpath(file), why) for file, why in candidates if file.is_file()), None)
 
 
-def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
+def find_agent(case: EvalCase, named: str | None, project: Project, *, by_case: bool = True) -> Found:
     """The agent that plays a case.
 
     Args:
         case: the case.
         named: what the command line names.
         project: the project's settings.
+        by_case: whether the case may name it.
 
     Raises:
         InputError: none is named, and no folder is called like the case's app.
@@ -115,6 +116,13 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
         return Found(named, "named")
     if project.settings.agent:
         return Found(_from(project.root, project.settings.agent), "agent in pyproject.toml")
+    if not by_case:
+        raise InputError(
+            Problem(
+                "no agent is named, and with --no_custom_code a case may not name one",
+                hint="name the agent: `agent-eval run AGENT EVALSET`",
+            )
+        )
     folders = [project.root / folder for folder in project.settings.agents]
     app_name = case.session_input.app_name if case.session_input else ""
     if not app_name:
