@@ -103,7 +103,9 @@ def grade(
             output=output,
             command=command_line(sys.argv),
         )
-        out.exit(_grade(plan_grading(found[0], options), view, out))
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            grading = plan_grading(found[0], options)
+        out.exit(_grade(grading, view, out))
 
 
 def _grade(grading: Grading, view: View, out: Output) -> ExitCode:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,13 +68,9 @@ def show(
         from agent_eval import judging
         from agent_eval.options import JudgeOptions
 
-        judged = judging.JudgedSet(
-            eval_set,
-            config,
-            metric,
-            JudgeOptions(cache=False, preflight=False),
-            custom_code=not no_custom_code,
-        )
+        options = JudgeOptions(cache=False, preflight=False)
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
         wanted = judged.case(case)
         if result:
             context = judging.recorded_run(wanted, judging.recorded_runs(Path(result)), run)
@@ -140,8 +138,9 @@ def check(
         if env_file:
             load_env_file(Path(env_file))
         options = JudgeOptions(parallelism=judge_parallelism, cache=judge_cache)
-        judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
-        checked = judging.check(judged, Path(labels), Path(result) if result else None)
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
+            checked = judging.check(judged, Path(labels), Path(result) if result else None)
         code = ExitCode.NOT_EVALUATED if any(one.unscored for one in checked) else ExitCode.PASSED
         if out.is_json:
             out.json({"exit_code": int(code), "metrics": [_checked(one) for one in checked]})

@@ -272,7 +272,8 @@ def run(
 
             out.exit(keep_running(options, sys.argv[1:], out))
         files = ReportFiles.of(html, junit_xml, markdown, codequality)
-        evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
+        with redirect_stdout(sys.stderr):  # code that is imported may print, too
+            evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 

@@ -109,10 +109,10 @@ def _tell(written: Written, out: Output) -> None:
     if out.is_json:
         out.json({"path": str(written.path), "added": list(added), "known": written.known})
     else:
-        out.report.print(f"{written.path}: {count(len(added), 'case')} added", soft_wrap=True)
+        out.report.print(printable(f"{written.path}: {count(len(added), 'case')} added"), soft_wrap=True)
         for eval_id, scenario in added.items():
             prompt = scenario.starting_prompt if scenario else ""
-            out.report.print(f"  {eval_id}  {printable(' '.join(prompt.split()))}", soft_wrap=True)
+            out.report.print(printable(f"  {eval_id}  {' '.join(prompt.split())}"), soft_wrap=True)
         for eval_id in written.known:
             out.report.print(f"  {printable(eval_id)}  was there already", soft_wrap=True)
     out.exit(ExitCode.PASSED)

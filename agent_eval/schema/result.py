@@ -356,7 +356,8 @@ class EvalSetRef(Value):
     """Which eval set was run."""
 
     eval_set_id: str
-    path: str
+    path: Annotated[str, Field(pattern=r"\A[^\x00]*\z")]
+    """A file's name, so without NUL."""
     sha256: str
 
 
@@ -446,7 +447,7 @@ class EvalResult(Value):
 
     schema_version: int = SCHEMA_VERSION
     result_id: str
-    created: str
+    created: Moment
     eval_set: EvalSetRef
     agent: AgentRef
     config: ConfigRef
