@@ -53,7 +53,8 @@ def fuzz(reader: Reader, inputs: int, seed: str) -> Tally:
     mutations = Mutations(samples, random.Random(f"{seed}/{reader.name}"), reader.tokens)
     tally = Tally()
     before = peak()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+    memory = Path("/dev/shm")  # where nothing waits for a disk, if there is that
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None) as folder:
         path = Path(folder) / reader.file
         for sample in samples:
             _read(reader, path, sample.data, tally)

@@ -47,7 +47,7 @@ def test_parts_are_as_many_inputs_as_are_claimed() -> None:
 
 
 def test_same_seed_gives_the_same_inputs() -> None:
-    reader = READERS[0]
+    reader = next(reader for reader in READERS if reader.name == "labels")
     one, other, different = (fuzz(reader, 300, seed) for seed in ("a", "a", "b"))
     counts = [(tally.accepted, tally.refused) for tally in (one, other, different)]
     assert counts[0] == counts[1] != counts[2]

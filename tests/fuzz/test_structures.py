@@ -54,11 +54,12 @@ def _shaped(document: Any) -> st.SearchStrategy[Any]:
     return st.just(document) | VALUES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", JSON_READERS)
 def test_right_keys_with_any_values_are_accepted_or_refused(reader: Reader, tmp_path: Path) -> None:
     path = tmp_path / reader.file
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, suppress_health_check=list(HealthCheck))
     @given(_like(reader))
     def check(document: Any) -> None:
         path.write_text(json.dumps(document))
