@@ -61,19 +61,55 @@ def test_command_imports_this_code_and_no_other(
 
 
 @pytest.mark.slow
-def test_collection_of_tests_imports_nothing_that_cases_or_configs_name(desk: Spied) -> None:
+def test_tests_import_code_when_they_run_and_not_when_they_are_collected(desk: Spied) -> None:
     desk.write("orders.eval_config.json", json.loads((desk.root / "coded.json").read_bytes()))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--agent-eval", "--collect-only", "-q", "-p", "no:cacheprovider"],
-        cwd=desk.root,
-        env=desk.environment(SPIED=str(desk.spied)),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    assert b"orders.evalset.json" in done.stdout
+    environment = desk.environment(SPIED=str(desk.spied))
+
+    def ran(*arguments: str) -> str:
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        done = subprocess.run(
+            words, cwd=desk.root, env=environment, capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode in (0, 5), done.stdout
+        return done.stdout.decode()
+
+    assert "orders.evalset.json" not in ran()
+    assert "orders.evalset.json" in ran("--agent-eval", "--collect-only")
     assert desk.imported == set()
+    assert "1 passed" in ran("--agent-eval")
+    assert desk.imported == AGENT | METRIC
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "imported"),
+    [
+        pytest.param(("record", "bot", "new.evalset.json"), AGENT, id="record"),
+        pytest.param(
+            ("scenario", "generate", "bot", "new.evalset.json", "--model", "python/referee:judge"),
+            AGENT | JUDGE,
+            id="scenario generate",
+        ),
+    ],
+)
+def test_command_imports_what_is_named_on_its_line(
+    desk: Spied, arguments: tuple[str, ...], imported: set[str]
+) -> None:
+    desk.agent_eval(*arguments)
+    assert desk.imported == imported
+
+
+@pytest.mark.slow
+def test_monitor_that_a_repository_names_is_not_started(desk: Spied) -> None:
+    monitor = desk.write("monitor.sh", '#!/bin/sh\necho monitor >> "$SPIED"\n')
+    monitor.chmod(0o755)
+    for words in ("init -q .", "add plain.json", f"config core.fsmonitor {monitor}"):
+        subprocess.run(["git", *words.split()], cwd=desk.root, check=True)
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "core.fsmonitor=false")
+    subprocess.run(["git", *author, "commit", "-q", "-m", "one"], cwd=desk.root, check=True)
+    assert desk.agent_eval("run", "bot", "orders.evalset.json", "--config", "plain.json").code == 0
+    assert desk.summary()["provenance"]["git_commit"]
+    assert desk.imported == AGENT
 
 
 # --no_custom_code
