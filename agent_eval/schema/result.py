@@ -356,7 +356,7 @@ class EvalSetRef(Value):
     """Which eval set was run."""
 
     eval_set_id: str
-    path: Annotated[str, Field(pattern=r"\A[^\x00]*\z")]
+    path: Annotated[str, Field(pattern=r"^[^\x00]*$")]
     """A file's name, so without NUL."""
     sha256: str
 
