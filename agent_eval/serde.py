@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 import pydantic_core
@@ -235,20 +237,34 @@ def line_of(text: str, path: Path, *, yaml: bool = False) -> int | None:
         return None
     if yaml:
         return _yaml_line(text, path)
-    try:
-        position = _json_position(text, path)
-    except (ValueError, IndexError):
+    found = _places(text)
+    if found is None:
         return None  # no JSON: its error has a line of its own
-    return text.count("\n", 0, position) + 1
+    place, breaks = found
+    position = place.begins
+    for step in path:
+        if step not in place.inside:
+            position = place.value
+            break
+        place = place.inside[step]
+        position = place.begins
+    return bisect_left(breaks, position) + 1
+
+
+@lru_cache(maxsize=4)  # a file may have thousands of errors
+def _yaml_node(text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
 
 
 def _yaml_line(text: str, path: Path) -> int | None:
     import yaml
 
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError):
-        return None
+    node = _yaml_node(text)
     if node is None:
         return None
     line: int = node.start_mark.line
@@ -268,67 +284,75 @@ def _yaml_line(text: str, path: Path) -> int | None:
 
 def json_span(text: str, path: Path) -> tuple[int, int] | None:
     """Where the value at `path`, with its key if it has one, begins and ends in valid JSON."""
-    try:
-        start = position = _json_position(text, path)
-        if path and isinstance(path[-1], str):
-            position = _STRINGS.raw_decode(text, position)[1]
-            position = _skip_space(text, _skip_space(text, position) + 1)
-        return start, _skip_value(text, position)
-    except (ValueError, IndexError):
+    found = _places(text)
+    if found is None:
         return None
+    place = found[0]
+    for step in path:
+        if step not in place.inside:
+            return None
+        place = place.inside[step]
+    return place.begins, place.end
+
+
+class _Place(NamedTuple):
+    """Where a value is in valid JSON."""
+
+    begins: int
+    """Its key, if it has one."""
+    value: int
+    end: int
+    inside: dict[str | int, _Place]
+    """Of a repeated key the last one counts, as when parsing."""
 
 
 _STRINGS = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[^\s,\]}]+")
-_BRACKET_OR_STRING = re.compile(r'["{}\[\]]')
 
 
-def _json_position(text: str, path: Path, start: int = 0) -> int:
-    """Where the value at `path` (or the key before it) begins in valid JSON."""
-    start = position = _skip_space(text, start)
-    if not path or text[position] not in "{[":
-        return position
-    is_object = text[position] == "{"
-    index, found = 0, -1
-    position = _skip_space(text, position + 1)
+@lru_cache(maxsize=4)  # a file may have thousands of errors
+def _places(text: str) -> tuple[_Place, list[int]] | None:
+    """Where everything in valid JSON is, and its line breaks; None for what is no JSON."""
+    try:
+        start = _skip_space(text, 0)
+        found = _place(text, start, start)
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return found, [match.start() for match in re.finditer("\n", text)]
+
+
+def _place(text: str, begins: int, start: int) -> _Place:
+    """The value that begins at `start`, and all that is in it."""
+    inside: dict[str | int, _Place] = {}
+    if text[start] not in "{[":
+        return _Place(begins, start, _end_of_plain(text, start), inside)
+    is_object = text[start] == "{"
+    position = _skip_space(text, start + 1)
     while text[position] not in "}]":
-        begin, step = position, index
+        step: str | int = len(inside)
+        begin = position
         if is_object:
-            key, position = _STRINGS.raw_decode(text, position)
+            step, position = _STRINGS.raw_decode(text, position)
             position = _skip_space(text, _skip_space(text, position) + 1)
-            step = key
-        if step == path[0]:  # of a repeated key the last one counts, as when parsing
-            found = begin if len(path) == 1 else _json_position(text, path[1:], position)
-        position = _skip_space(text, _skip_value(text, position))
+        inside[step] = _place(text, begin, position)
+        position = _skip_space(text, inside[step].end)
         if text[position] == ",":
             position = _skip_space(text, position + 1)
-        index += 1
-    return start if found < 0 else found
+    return _Place(begins, start, position + 1, inside)
+
+
+def _end_of_plain(text: str, start: int) -> int:
+    """The position behind a text, a number or a word."""
+    if text[start] == '"':
+        return int(_STRINGS.raw_decode(text, start)[1])
+    found = _SCALAR.match(text, start)
+    return found.end() if found else start + 1
 
 
 def _skip_space(text: str, position: int) -> int:
     found = _SPACE.match(text, position)
     return found.end() if found else position
-
-
-def _skip_value(text: str, position: int) -> int:
-    """The position behind the value that begins at `position`."""
-    if text[position] not in '"{[':
-        found = _SCALAR.match(text, position)
-        return found.end() if found else position + 1
-    depth = 0
-    while True:
-        bracket = _BRACKET_OR_STRING.search(text, position)
-        if bracket is None:
-            raise ValueError("not closed")
-        position = bracket.end()
-        if bracket[0] == '"':
-            position = _STRINGS.raw_decode(text, bracket.start())[1]
-        else:
-            depth += 1 if bracket[0] in "{[" else -1
-        if depth == 0:
-            return position
 
 
 def schema_validator(schema: Mapping[str, Any]) -> Any:

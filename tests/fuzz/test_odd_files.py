@@ -15,6 +15,9 @@ import pytest
 
 from agent_eval.errors import AgentEvalError
 from agent_eval.inputs.documents import read_bytes
+from agent_eval.inputs.project import Project as Settings
+from agent_eval.inputs.project import ProjectSettings
+from agent_eval.lint.linter import lint
 from tests.cli_support import RESPONSES, Outcome, Project, case, eval_set
 from tests.fuzz.readers import READERS, Reader
 from tests.fuzz.runner import at_most
@@ -153,6 +156,18 @@ def test_pipe_of_a_shell_is_read(desk: Project) -> None:
         )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert desk.case("a")["verdict"] == "PASSED"
+
+
+@pytest.mark.slow
+def test_many_findings_are_placed_in_little_time(tmp_path: Path) -> None:
+    cases = [case(f"../{number}", "hello " * 20) for number in range(4000)]
+    path = tmp_path / "x.evalset.json"
+    path.write_text(json.dumps(eval_set(*cases), indent=1))
+    with at_most(SECONDS * 6):
+        report = lint([str(path)], Settings(tmp_path, ProjectSettings(), None))
+    lines = [finding.line for finding in report.findings if finding.code == "AE711"]
+    assert lines == sorted(lines)
+    assert len(set(lines)) == 4000
 
 
 # Large files
