@@ -18,13 +18,13 @@ from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import find_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.options import Options
-from agent_eval.preparation import Given
 from agent_eval.printable import printable
 from agent_eval.report.text import call_text, content_text
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import SessionInput
 from agent_eval.schema.result import ExpectedTurn, RunRecord
 from agent_eval.schema.trace import IntermediateDataType, get_all_tool_calls
+from agent_eval.selection import Given
 from agent_eval.stored import Stored
 
 NUM_RUNS = 2

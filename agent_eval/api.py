@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -24,12 +25,16 @@ from agent_eval.inputs.configs import LoadedConfig, parse_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, parse_eval_set
 from agent_eval.options import JudgeOptions, Options
 from agent_eval.pipeline import Finished
-from agent_eval.preparation import Given, plan_evaluation
+from agent_eval.preparation import plan_evaluation
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalSet
 from agent_eval.schema.result import EvalResult
+from agent_eval.selection import Given
 
 logger = logging.getLogger("agent_eval")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Place = str | os.PathLike[str]
 AgentLike = Any
@@ -43,7 +48,9 @@ class Settings(TypedDict, total=False):
     """How it is run; each has the meaning and the default of the option of `agent-eval run` with its name."""
 
     num_runs: int | None
-    parallelism: int
+    parallelism: int | Literal["auto"]
+    rpm: int | None
+    tpm: int | None
     timeout: float | None
     metric_timeout: float
     seed: int
@@ -61,7 +68,7 @@ class Settings(TypedDict, total=False):
     command: str
 
 
-def evaluate(
+async def evaluate_async(
     agent: AgentLike | None,
     eval_set: EvalSetLike,
     *,
@@ -72,40 +79,7 @@ def evaluate(
 ) -> EvalResult:
     """Runs an eval set against an agent, as `agent-eval run` does, and gives the result it wrote.
 
-    Args:
-        agent: the agent, or where it is; None for the one that the project or the cases name.
-        eval_set: an eval set, or its file.
-        config: an eval config, its content, or its file; without it, the one found for the eval set.
-        cases: the ids of those to run; without, all of them.
-        progress: who is told of each run.
-        **settings: how it is run, see `Settings`.
-
-    Raises:
-        AgentEvalError: something cannot be used; nothing was run.
-        RuntimeError: an event loop is running here.
-        OSError: results cannot be written.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
-        raise RuntimeError("an event loop is running here: use `await agent_eval.evaluate_async(...)`")
-    return asyncio.run(
-        evaluate_async(agent, eval_set, config=config, cases=cases, progress=progress, **settings)
-    )
-
-
-async def evaluate_async(
-    agent: AgentLike | None,
-    eval_set: EvalSetLike,
-    *,
-    config: ConfigLike | None = None,
-    cases: Sequence[str] = (),
-    progress: Progress | None = None,
-    **settings: Unpack[Settings],
-) -> EvalResult:
-    """`evaluate` where an event loop runs: in a notebook, a server, an async test.
+    `evaluate` is the same where no event loop runs yet: not in a notebook, a server, an async test.
 
     Args:
         agent: the agent, or where it is; None for the one that the project or the cases name.
@@ -138,8 +112,33 @@ async def evaluate_async(
                 eval_set=given_eval_set(eval_set) if isinstance(eval_set, BaseModel) else None,
                 config=given_config(config) if isinstance(config, (BaseModel, Mapping)) else None,
             ),
+            progress,
         )
     )[0].result
+
+
+def _blocking(name: str, function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The same function under another name, for where no event loop runs yet.
+
+    It raises a RuntimeError where one does.
+    """
+
+    @functools.wraps(function)
+    def blocking(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            told = f"an event loop is running here: use `await agent_eval.{function.__name__}(...)`"
+            raise RuntimeError(told)
+        return asyncio.run(function(*args, **kwargs))
+
+    blocking.__name__ = blocking.__qualname__ = name
+    return blocking
+
+
+evaluate = _blocking("evaluate", evaluate_async)
 
 
 async def finished(options: Options, given: Given, progress: Progress | None = None) -> list[Finished]:
@@ -154,7 +153,7 @@ async def finished(options: Options, given: Given, progress: Progress | None = N
         logger.warning(warning)
     with chdir(Path.cwd()):  # the folder that agents change to is theirs
         results = await pipeline.evaluate(evaluation, progress)
-    for warning in evaluation.judges.warnings:
+    for warning in evaluation.troubles:
         logger.warning(warning)
     return results
 

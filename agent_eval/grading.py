@@ -16,11 +16,12 @@ from agent_eval.aggregate.verdict import Stop
 from agent_eval.consistency import criteria_problems
 from agent_eval.custom_code import refuse_code
 from agent_eval.diagnose.diagnosis import Diagnosis
+from agent_eval.engine.places import Places
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.run import expectations
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
-from agent_eval.inputs.configs import LoadedConfig, load_config
+from agent_eval.inputs.configs import LoadedConfig, load_config, with_num_runs
 from agent_eval.inputs.evalsets import LoadedEvalSet, case_sha256, load_eval_set
 from agent_eval.inputs.project import find_project
 from agent_eval.inputs.selectors import Selector
@@ -33,7 +34,6 @@ from agent_eval.preparation import (
     config_metrics,
     config_ref,
     open_judges,
-    with_num_runs,
 )
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -47,6 +47,7 @@ from agent_eval.schema.result import (
     TokenPrices,
 )
 from agent_eval.schema.trace import Content, Invocation
+from agent_eval.selection import code_folders
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -122,7 +123,7 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
         refuse_code(config)
     eval_set = _eval_set(stored, options)
     files = [Selector(str(eval_set.path))] if eval_set else []
-    judges = open_judges(options.judges, project, files, options.config)
+    judges = open_judges(options.judges, code_folders(project, files, options.config))
     beside = [eval_set.path.resolve().parent] if eval_set else []
     agent = Path(result.agent.reference)
     folders = [*beside, project.root.resolve(), *([agent.resolve()] if agent.is_dir() else [])]
@@ -220,7 +221,7 @@ async def grade(grading: Grading, progress: Progress | None = None) -> Graded:
                 _itself,
                 lambda record: _scored(record, grading),
                 keep,
-                parallelism=options.parallelism,
+                places=Places(options.parallelism),
                 one_by_one=True,
                 progress=progress or Silent(),
             )

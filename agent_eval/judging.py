@@ -20,10 +20,11 @@ from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.metrics.judged.base import JudgedEvaluator
 from agent_eval.metrics.scoring import Scorer
 from agent_eval.options import JudgeOptions
-from agent_eval.preparation import ReadSet, metrics_of, open_judges, read_set
+from agent_eval.preparation import metrics_of, open_judges
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import MetricResult, RunRecord
 from agent_eval.schema.trace import Content, EvalStatus, Invocation, Part
+from agent_eval.selection import ReadSet, code_folders, read_set
 from agent_eval.stored import read_stored
 
 
@@ -64,7 +65,7 @@ class JudgedSet:
         project = find_project()
         selector = parse_selector(eval_set)
         self.read: ReadSet = read_set(selector, config, custom_code=custom_code)
-        self.judges: Judges = open_judges(options, project, [selector], config)
+        self.judges: Judges = open_judges(options, code_folders(project, [selector], config))
         self.preflight = options.preflight
         judged = [one for one in metrics_of(self.read, project, self.judges) if one.needs_judge]
         self.metrics = [one for one in judged if metric in (None, one.name)]

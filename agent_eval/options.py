@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent_eval.agents.resolve import AgentOptions
 from agent_eval.engine.circuit_breaker import DEFAULT_RUNS
@@ -41,7 +42,14 @@ class Options:
     config: str | None = None
     num_runs: int | None = None
     """Overrides the config."""
-    parallelism: int = 4
+    parallelism: int | Literal["auto"] = 4
+    """Runs at once; `auto` for as many as the endpoints behind the agents bear."""
+    rpm: int | None = None
+    """Model calls a minute of agents whose calls can be seen."""
+    tpm: int | None = None
+    """Tokens a minute of the same."""
+    workers: int | None = None
+    """Processes that make the runs; None for this one."""
     timeout: float | None = 300.0
     """Seconds a run may take."""
     metric_timeout: float | None = DEFAULT_TIMEOUT

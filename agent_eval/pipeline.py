@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from agent_eval import clock
 from agent_eval.agents.base import Agent
@@ -20,13 +20,13 @@ from agent_eval.aggregate.verdict import Stop
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
-from agent_eval.engine.run import Played, play, score
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.evalsets import case_sha256
-from agent_eval.options import Options
 from agent_eval.plan import RunSpec, plan_runs
 from agent_eval.preparation import Evaluation, PlannedSet, config_ref
+from agent_eval.reruns import Carried
+from agent_eval.resumption import settings_of, sources
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
@@ -41,6 +41,8 @@ from agent_eval.schema.trace import EvalStatus
 from agent_eval.store.journal import SUFFIX, Journal, read_journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
+from agent_eval.store.unfinished import SUFFIX as PLAN
+from agent_eval.store.unfinished import CaseDigest, PlanFile, Unfinished, UnfinishedSet
 
 
 @dataclass(slots=True)
@@ -63,6 +65,10 @@ class _OpenSet:
     def keep(self, case: EvalCase, record: RunRecord) -> None:
         """Takes a finished run: the record to disk, what the verdict needs to memory."""
         self.journal.append(record)
+        self.count(case, record)
+
+    def count(self, case: EvalCase, record: RunRecord) -> None:
+        """Takes from a record what the verdict needs."""
         outcomes = self.outcomes[record.eval_id]
         outcomes.append(outcome_of(record))
         self.diagnosis.add(record)
@@ -70,17 +76,24 @@ class _OpenSet:
             self.settled[record.eval_id] = self.result_of(case)
 
     def carry(self) -> None:
-        """Takes over the runs of an earlier result that stand."""
+        """Takes over the runs that were made before and stand; into the journal, if it is a new one."""
         if carried := self.planned.carried:
             cases = {case.case.eval_id: case.case for case in self.planned.cases}
+            taken = self.count if carried.goes_on else self.keep
             for record in read_journal(carried.journal):
                 if (record.eval_id, record.run_index) in carried.runs:
-                    self.keep(cases[record.eval_id], record)
+                    taken(cases[record.eval_id], record)
 
     def has(self, spec: RunSpec) -> bool:
         """Whether a run was made before."""
         carried = self.planned.carried
         return carried is not None and (spec.case.eval_id, spec.run_index) in carried.runs
+
+    @property
+    def is_missing_runs(self) -> bool:
+        """Whether runs are still to be made."""
+        made = sum(map(len, self.outcomes.values())) + self.saved.total()
+        return made < len(self.planned.cases) * self.planned.num_runs
 
     def has_failed(self, eval_id: str) -> bool:
         """Whether a case has failed for good."""
@@ -142,9 +155,12 @@ class Underway:
         self._home = Path.cwd()  # agents may change the folder
         self._journals = ExitStack()
         self._opened: list[_OpenSet] = []
-        self._breaker = _breaker(evaluation.options)
+        self._breaker = _breaker(evaluation)
         self._failed: list[str] = []
         """The case that ended the evaluation, under `--fail_fast`."""
+        self._plan: PlanFile | None = None
+        """What the evaluation set out to do, until it is done."""
+        self._is_stopped = False
 
     async def __aenter__(self) -> Self:
         """Asks the judges whether they are there, and opens the journals.
@@ -167,18 +183,33 @@ class Underway:
     ) -> None:
         await self._close()
 
+    def stop(self) -> None:
+        """Makes no further runs; those under way are finished."""
+        self._is_stopped = True
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether it was stopped while runs were missing."""
+        return self._is_stopped and any(one.is_missing_runs for one in self._opened)
+
     async def _close(self) -> None:
         self._journals.close()
-        for planned in self._evaluation.sets:
-            await planned.scorer.aclose()
-        await self._evaluation.judges.aclose()
+        await self._evaluation.aclose()
 
     def _open(self) -> None:
         folder = self._home / (self._evaluation.options.output or DEFAULT_FOLDER)
+        evaluation = self._evaluation
         try:
-            for planned in self._evaluation.sets:
-                agent = _agent_ref(planned, self._evaluation.agents)
-                self._opened.append(_open_set(planned, agent, folder, self._journals))
+            stems = [_stem(planned, folder) for planned in evaluation.sets]
+            if evaluation.resumed:
+                self._plan = evaluation.resumed.file
+            elif evaluation.is_named:
+                self._plan = PlanFile.written(_plan(evaluation, stems), folder / f"{stems[0].name}{PLAN}")
+            if self._plan:
+                self._journals.enter_context(self._plan)
+            for planned, stem in zip(evaluation.sets, stems, strict=True):
+                agent = _agent_ref(planned, evaluation.agents)
+                self._opened.append(_open_set(planned, agent, stem, self._journals))
                 self._opened[-1].carry()
         except OSError as error:
             problem = Problem(
@@ -194,18 +225,18 @@ class Underway:
         """
         options, watcher = self._evaluation.options, progress or Silent()
 
-        def played(spec: RunSpec) -> Awaitable[Played]:
-            players = self._opened[spec.set_index].planned.players
+        executor = self._evaluation.executor
+
+        def played(spec: RunSpec) -> Awaitable[Any]:
             watcher.started(spec)
-            agent = self._evaluation.agents[spec.agent]
-            return play(spec, agent, lambda: players.player(spec.case, spec.seed))
+            return executor.play(spec)
 
         await run_all(
             self._due(eval_ids),
             played,
-            self._scored,
+            executor.score,
             self._keep,
-            parallelism=options.parallelism,
+            places=self._evaluation.places,
             one_by_one=options.fail_fast or options.stop_when_decided,
             progress=watcher,
         )
@@ -214,7 +245,7 @@ class Underway:
         """The runs to make, drawn as places become free: those that still matter."""
         for spec in _specs(self._evaluation, eval_ids):
             one, eval_id = self._opened[spec.set_index], spec.case.eval_id
-            if self._breaker.error or self._failed:
+            if self._breaker.error or self._failed or self._is_stopped:
                 return
             if one.has(spec):
                 continue
@@ -222,9 +253,6 @@ class Underway:
                 one.saved[eval_id] += 1
             else:
                 yield spec
-
-    def _scored(self, run: Played) -> Awaitable[RunRecord]:
-        return score(run, self._opened[run.spec.set_index].planned.scorer)
 
     def _keep(self, spec: RunSpec, record: RunRecord) -> None:
         one = self._opened[spec.set_index]
@@ -236,7 +264,14 @@ class Underway:
     def result(self, set_index: int, eval_ids: Collection[str] | None = None) -> EvalResult:
         """The result of an eval set as it stands; of these cases alone, if some are named."""
         one = self._opened[set_index]
-        return _result(one, self._evaluation, self._origin, _stop(self._breaker, self._failed), eval_ids)
+        return _result(one, self._evaluation, self._origin, self._stop, eval_ids)
+
+    @property
+    def _stop(self) -> Stop | None:
+        """Why runs are missing, if the evaluation was ended before they were made."""
+        if self.is_cut_short:
+            return Stop("interrupted; `agent-eval run --resume` goes on")
+        return _stop(self._breaker, self._failed)
 
     def finish(self, *, made_only: bool = False) -> list[Finished]:
         """Writes the summaries.
@@ -247,8 +282,11 @@ class Underway:
         Raises:
             OSError: one cannot be written.
         """
+        finished = [self._finished(index, one, made_only) for index, one in enumerate(self._opened)]
+        if self._plan and not self.is_cut_short:
+            self._plan.remove()
         self._journals.close()
-        return [self._finished(index, one, made_only) for index, one in enumerate(self._opened)]
+        return finished
 
     def _finished(self, index: int, one: _OpenSet, made_only: bool) -> Finished:
         made = [eval_id for eval_id, outcomes in one.outcomes.items() if outcomes] if made_only else None
@@ -263,9 +301,45 @@ class Underway:
         return provenance(options.command, options.seed)
 
 
-def _breaker(options: Options) -> CircuitBreaker:
-    runs = options.circuit_breaker
-    return CircuitBreaker(runs and max(runs, options.parallelism))
+def _stem(planned: PlannedSet, folder: Path) -> Path:
+    """The common start of the names of a set's files."""
+    if planned.carried and planned.carried.goes_on:
+        return planned.carried.journal.with_name(planned.carried.result_id)
+    return new_stem(folder, planned.loaded.eval_set.eval_set_id)
+
+
+def _plan(evaluation: Evaluation, stems: Sequence[Path]) -> Unfinished:
+    """What the evaluation sets out to do."""
+    return Unfinished(
+        command=evaluation.options.command,
+        settings=settings_of(evaluation.options),
+        sets=[
+            UnfinishedSet(
+                result_id=stem.name,
+                folder=stem.parent.name,
+                eval_set=_eval_set_ref(planned),
+                cases=[
+                    CaseDigest(eval_id=one.case.eval_id, sha256=case_sha256(one.case))
+                    for one in planned.cases
+                ],
+                config_path=str(planned.config.path) if planned.config.path else None,
+                config_sha256=planned.config.sha256,
+                num_runs=planned.num_runs,
+                agents=sources(dict.fromkeys(one.agent for one in planned.cases)),
+            )
+            for planned, stem in zip(evaluation.sets, stems, strict=True)
+        ],
+    )
+
+
+def _eval_set_ref(planned: PlannedSet) -> EvalSetRef:
+    loaded = planned.loaded
+    return EvalSetRef(eval_set_id=loaded.eval_set.eval_set_id, path=str(loaded.path), sha256=loaded.sha256)
+
+
+def _breaker(evaluation: Evaluation) -> CircuitBreaker:
+    runs = evaluation.options.circuit_breaker
+    return CircuitBreaker(runs and max(runs, evaluation.places.size))
 
 
 def _stop(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:
@@ -288,13 +362,14 @@ def _specs(evaluation: Evaluation, eval_ids: Collection[str] | None) -> Iterator
         )
 
 
-def _open_set(planned: PlannedSet, agent: AgentRef, folder: Path, stack: ExitStack) -> _OpenSet:
-    stem = new_stem(folder, planned.loaded.eval_set.eval_set_id)
+def _open_set(planned: PlannedSet, agent: AgentRef, stem: Path, stack: ExitStack) -> _OpenSet:
+    goes_on = planned.carried is not None and planned.carried.goes_on
+    journal = Journal(stem.with_name(stem.name + SUFFIX), goes_on=goes_on)
     config = config_ref(planned.config, planned.metrics)
     return _OpenSet(
         planned=planned,
         config=config,
-        journal=stack.enter_context(Journal(stem.with_name(stem.name + SUFFIX))),
+        journal=stack.enter_context(journal),
         started=clock.monotonic(),
         outcomes={case.case.eval_id: [] for case in planned.cases},
         diagnosis=Diagnosis(config.criteria, config.custom_metrics, agent.name),
@@ -310,7 +385,6 @@ def _result(
 ) -> EvalResult:
     """The result of an eval set as it stands."""
     planned = one.planned
-    eval_set = planned.loaded.eval_set
     settled = {} if stop else one.settled  # a stop may say more about a case
     wanted = [case.case for case in planned.cases if eval_ids is None or case.case.eval_id in eval_ids]
     cases = [settled.get(case.eval_id) or one.result_of(case, stop) for case in wanted]
@@ -318,19 +392,22 @@ def _result(
     result = EvalResult(
         result_id=one.journal.path.name.removesuffix(SUFFIX),
         created=clock.timestamp(),
-        eval_set=EvalSetRef(
-            eval_set_id=eval_set.eval_set_id, path=str(planned.loaded.path), sha256=planned.loaded.sha256
-        ),
+        eval_set=_eval_set_ref(planned),
         agent=_agent_ref(planned, evaluation.agents),
         config=one.config,
-        provenance=origin.model_copy(update={"rerun_of": planned.carried.result_id})
-        if planned.carried
-        else origin,
+        provenance=_with_earlier(origin, planned.carried) if planned.carried else origin,
         totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
         stopped=stop.reason if stop else None,
         cases=cases,
     )
     return one.diagnosis.explained(result)
+
+
+def _with_earlier(origin: Provenance, carried: Carried) -> Provenance:
+    """The provenance of a result some of whose runs were made before."""
+    if carried.goes_on:
+        return origin.model_copy(update={"changed_midway": list(carried.changed)})
+    return origin.model_copy(update={"rerun_of": carried.result_id})
 
 
 def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:

@@ -1,52 +1,42 @@
-"""Before anything runs: what was asked for, found, loaded and checked."""
+"""Before anything runs: agents, metrics, judges and players, built for what was read and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_eval.addresses import public_address
 from agent_eval.agents.base import Agent
-from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.resolve import resolve_agent
 from agent_eval.consistency import check_playable, check_scorable
-from agent_eval.custom_code import refuse_code
-from agent_eval.errors import InputError, Problem, did_you_mean
-from agent_eval.files import real
-from agent_eval.inputs.choice import fitting, has_failed
-from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
-from agent_eval.inputs.discovery import Found, find_agent, find_config, select_cases, selected_eval_sets
-from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
-from agent_eval.inputs.project import Project, find_project
-from agent_eval.inputs.selectors import Selector
+from agent_eval.engine.executors.base import Executor
+from agent_eval.engine.executors.local import LocalExecutor
+from agent_eval.engine.places import AdaptivePlaces, Places
+from agent_eval.errors import InputError
+from agent_eval.inputs.configs import LoadedConfig, with_num_runs
+from agent_eval.inputs.discovery import find_agent
+from agent_eval.inputs.evalsets import LoadedEvalSet
+from agent_eval.inputs.project import Project
 from agent_eval.judge.cache import JudgeCache
 from agent_eval.judge.judges import Judges
+from agent_eval.load.pace import Limits
+from agent_eval.load.traffic import Traffic
 from agent_eval.metrics.configured import ConfiguredMetric, configured_metrics
 from agent_eval.metrics.scoring import Scorer
-from agent_eval.options import ALL_CASES, JudgeOptions, Options
+from agent_eval.options import JudgeOptions, Options
 from agent_eval.plan import PlannedCase
-from agent_eval.reruns import Carried, Earlier, carried
+from agent_eval.reruns import Carried, carried
+from agent_eval.resumption import Resumed, made_so_far
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import ConfigRef, TokenPrices
+from agent_eval.selection import NOTHING, Given, ReadSet, Selection, select
 from agent_eval.simulation.players import Players, players_of
-from agent_eval.store.history import last_verdicts
-from agent_eval.store.summary import DEFAULT_FOLDER
 
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What code hands over itself; the rest is found by the names that the options have."""
-
-    agent: Agent | None = None
-    eval_set: LoadedEvalSet | None = None
-    config: LoadedConfig | None = None
-    earlier: Earlier | None = None
-    """A result whose runs stand, except those that are to be made again."""
-
-
-NOTHING = Given()
+if TYPE_CHECKING:
+    from agent_eval.engine.executors.processes import ProcessExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +71,18 @@ class Evaluation:
     """Those of all sets; simulated users have their models from it too."""
     judge_prices: Mapping[str, TokenPrices]
     """Of judge models, by name."""
+    local: LocalExecutor
+    """Makes runs in this process."""
+    executor: Executor[Any]
+    """What makes the runs, here or elsewhere."""
+    places: Places
+    """How many of them are under way at once."""
+    traffic: Traffic
+    """What endpoints say to the model calls of agents, here or elsewhere."""
+    is_named: bool = True
+    """All that runs can be found again by its name, so that it can go on after it was broken off."""
+    resumed: Resumed | None = None
+    """What was broken off, and goes on."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -90,6 +92,18 @@ class Evaluation:
             len(planned.cases) * planned.num_runs - (len(planned.carried.runs) if planned.carried else 0)
             for planned in self.sets
         )
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong without harm to any run; complete once it is closed."""
+        told = [self.traffic.told] if self.traffic.told else []
+        return tuple(dict.fromkeys((*told, *self.executor.warnings, *self.local.warnings)))
+
+    async def aclose(self) -> None:
+        """Gives back what agents, metrics and judges hold, here and elsewhere."""
+        if self.executor is not self.local:
+            await self.executor.aclose()
+        await self.local.aclose()
 
 
 def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
@@ -103,146 +117,98 @@ def plan_evaluation(options: Options, given: Given = NOTHING) -> Evaluation:
         AgentEvalError: something cannot be used; everything found wrong with eval sets and
             configs at once.
     """
-    _refuse_empty(options)
-    project = find_project()
-    if options.env_file:
-        load_env_file(Path(options.env_file))
-    reads: list[ReadSet] = []
+    selection = select(options, given)
+    if options.workers is None:
+        return prepared(selection, given, limits=Limits(options.rpm, options.tpm))
+    from agent_eval.engine.executors.processes import shared_number
+
+    evaluation = prepared(selection, given, limits=Limits(options.rpm, options.tpm, shared_number))
+    return replace(evaluation, executor=_workers(selection, options.workers, evaluation))
+
+
+def _workers(selection: Selection, workers: int, evaluation: Evaluation) -> ProcessExecutor:
+    """Worker processes that prepare the same for themselves; limits hold for all together."""
+    from agent_eval.engine.executors.processes import ProcessExecutor, SharedCount
+
+    options = selection.options
+    judges = replace(options.judges, parallelism=max(1, options.judges.parallelism // workers))
+    selection = replace(selection, options=replace(options, judges=judges))
+    calls = None if judges.max_calls is None else SharedCount()
+    traffic = evaluation.traffic
+    make = partial(_executor_of, selection, calls, traffic.limits)
+    return ProcessExecutor(make, traffic, workers=workers, places=evaluation.places.most)
+
+
+def _executor_of(selection: Selection, judge_calls: Iterator[int] | None, limits: Limits) -> LocalExecutor:
+    return prepared(selection, judge_calls=judge_calls, limits=limits).local
+
+
+def prepared(
+    selection: Selection,
+    given: Given = NOTHING,
+    judge_calls: Iterator[int] | None = None,
+    limits: Limits | None = None,
+) -> Evaluation:
+    """Builds agents, metrics, judges and players for what was read, and checks that they fit.
+
+    Args:
+        selection: what was read.
+        given: what need not be built, as the caller has it.
+        judge_calls: numbers the calls of judges.
+        limits: what the model calls of agents have to keep.
+
+    Raises:
+        AgentEvalError: something cannot be used.
+    """
+    options, project = selection.options, selection.project
     planned: list[PlannedSet] = []
-    problems: list[Problem] = []
+    problems = [*selection.problems]
     agents: dict[str, Agent] = {}
-    selectors = _selectors(options, given, project)
-    judges = open_judges(options.judges, project, selectors, options.config)
-    for selector in selectors:
+    judges = open_judges(options.judges, selection.code_folders, judge_calls)
+    for index, read in enumerate(selection.sets):
         try:
-            reads.append(_read(selector, options, given))
-        except InputError as error:
-            problems += error.problems
-    chosen, notes = (reads, ()) if problems else _chosen(reads, options)
-    for read in chosen:
-        try:
-            planned.append(_plan_set(read, options, project, agents, judges, given))
+            one = _plan_set(read, options, project, agents, judges, given)
+            planned.append(replace(one, carried=_carried(one, given, index)))
         except InputError as error:
             problems += error.problems
     if problems:
         raise InputError(*dict.fromkeys(problems))
+    traffic = Traffic(limits)
+    local = LocalExecutor(agents, planned, judges, traffic)
     return Evaluation(
         options=options,
         sets=tuple(planned),
         agents=agents,
         judges=judges,
         judge_prices=project.settings.judge_prices,
+        local=local,
+        executor=local,
+        places=_places(options, traffic),
+        traffic=traffic,
+        is_named=given.is_named,
+        resumed=given.resumed,
         warnings=(
-            *notes,
+            *selection.warnings,
+            *_mixed_warnings(planned),
             *dict.fromkeys(warning for one in planned for warning in one.config.warnings),
             *_app_name_warnings(planned, agents),
+            *_limit_warnings(options, agents),
         ),
     )
 
 
-def _selectors(options: Options, given: Given, project: Project) -> list[Selector]:
-    if given.eval_set:
-        return [Selector(str(given.eval_set.path))]
-    return selected_eval_sets(options.eval_sets, options.agent, project, every=options.all)
+def _places(options: Options, traffic: Traffic) -> Places:
+    """Where runs take place; each worker process has one at least."""
+    if options.parallelism != "auto":
+        return Places(max(options.parallelism, options.workers or 1))
+    places = AdaptivePlaces(lambda: traffic.limits.are_reached)
 
+    def heard(place: str, seconds: float, is_new: bool) -> None:
+        if is_new:
+            places.refused()
 
-def _chosen(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The sets with the cases that are to run, without those that have none; and what to know of that.
-
-    Raises:
-        InputError: none is left.
-    """
-    choice = options.choice
-    if choice == ALL_CASES:
-        return list(reads), ()
-    known = [case.eval_id for read in reads for case in read.cases]
-    problems = [
-        Problem(f"there is no case `{case_id}`", hint=did_you_mean(case_id, known))
-        for case_id in choice.case_ids
-        if case_id not in known
-    ]
-    if problems:
-        raise InputError(*problems)
-    named = [replace(read, cases=fitting(read.cases, names_of(read), choice)) for read in reads]
-    left = [read for read in named if read.cases]
-    if not left:
-        raise InputError(
-            Problem(f"no case fits -k {choice.expression!r}", hint="the names of eval sets count too")
-        )
-    return _by_history(left, options) if choice.needs_history else (left, ())
-
-
-def names_of(read: ReadSet) -> str:
-    """The names of an eval set that `-k` may mean."""
-    return f"{read.loaded.eval_set.eval_set_id} {read.loaded.path.name}"
-
-
-def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSet], tuple[str, ...]]:
-    """The cases that did not pass when they last ran: alone, or before the others."""
-    folder = Path(options.output or DEFAULT_FOLDER)
-    failed: list[ReadSet] = []
-    in_order: list[ReadSet] = []
-    for read in reads:
-        eval_ids = [case.eval_id for case in read.cases]
-        verdicts = last_verdicts(folder, read.loaded.eval_set.eval_set_id, eval_ids)
-        first = [case for case in read.cases if has_failed(case, verdicts)]
-        others = [case for case in read.cases if not has_failed(case, verdicts)]
-        if first:
-            failed.append(replace(read, cases=first))
-        in_order.append(replace(read, cases=[*first, *others]))
-    if not options.choice.last_failed:
-        return in_order, ()
-    return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSet:
-    """An eval set and its config, as their files say."""
-
-    loaded: LoadedEvalSet
-    cases: list[EvalCase]
-    """Those selected."""
-    config: LoadedConfig
-    config_why: str
-
-
-def read_set(selector: Selector, config: str | None, *, custom_code: bool = True) -> ReadSet:
-    """Reads an eval set and the config that is given or found for it.
-
-    Args:
-        selector: the eval set and its cases.
-        config: the config; None for the one that is found.
-        custom_code: whether the config may name code to import.
-
-    Raises:
-        InputError: one of them cannot be read, has not what is selected, or names code it may not.
-    """
-    loaded = load_eval_set(Path(selector.file))
-    return _with_config(loaded, selector, config, custom_code)
-
-
-def _read(selector: Selector, options: Options, given: Given) -> ReadSet:
-    loaded = given.eval_set or load_eval_set(Path(selector.file))
-    if given.config is None:
-        return _with_config(loaded, selector, options.config, options.custom_code)
-    return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
-
-
-def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None, custom_code: bool) -> ReadSet:
-    found = Found(config, "--config") if config else find_config(loaded.path)
-    read = load_config(Path(found.reference)) if found else default_config()
-    if not custom_code:
-        refuse_code(read)
-    return ReadSet(
-        loaded=loaded,
-        cases=_selected(loaded, selector),
-        config=read,
-        config_why=found.why if found else "the default, as no config was found",
-    )
-
-
-def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
-    return select_cases(loaded.eval_set.eval_cases, selector.case_ids, selector.file)
+    traffic.listeners.append(heard)
+    return places
 
 
 def metrics_of(
@@ -273,25 +239,16 @@ def config_metrics(config: LoadedConfig, judges: Judges, folders: Sequence[Path]
 
 
 def open_judges(
-    options: JudgeOptions, project: Project, selectors: Sequence[Selector], config: str | None
+    options: JudgeOptions, code_folders: tuple[Path, ...], calls: Iterator[int] | None = None
 ) -> Judges:
-    """Where metrics get their judges; models of the user's own code are looked for beside the files."""
-    files = [*(selector.file for selector in selectors), *([config] if config else [])]
-    folders = [real(Path(file)).parent for file in files] + [project.root.resolve()]
+    """Where metrics get their judges; models of the user's own code are looked for in the folders."""
     return Judges(
         parallelism=options.parallelism,
         max_calls=options.max_calls,
+        calls=calls,
         cache=JudgeCache() if options.cache else None,
-        code_folders=tuple(dict.fromkeys(folders)),
+        code_folders=code_folders,
     )
-
-
-def _refuse_empty(options: Options) -> None:
-    """An option that is there but empty, as an unset variable leaves it, is no option left out."""
-    for name in ("agent", "config", "output", "url", "app_name", "env_file"):
-        given = getattr(options, name)
-        if given is not None and not given.strip():
-            raise InputError(Problem(f"--{name} is empty"))
 
 
 def _agent(reference: str, options: Options) -> Agent:
@@ -337,8 +294,16 @@ def _plan_set(
         scorer=built_scorer(metrics, options.metric_timeout, config),
         players=_players(cases, config, judges),
         agent_why=found_agents[0].why,
-        carried=carried(given.earlier, cases, config) if given.earlier else None,
     )
+
+
+def _carried(planned: PlannedSet, given: Given, index: int) -> Carried | None:
+    """The runs of an eval set that were made before and stand."""
+    cases = [one.case for one in planned.cases]
+    if given.resumed:
+        agents = dict.fromkeys(one.agent for one in planned.cases)
+        return made_so_far(given.resumed, index, cases, planned.config, agents)
+    return carried(given.earlier, cases, planned.config) if given.earlier else None
 
 
 def built_scorer(metrics: Sequence[ConfiguredMetric], timeout: float | None, config: LoadedConfig) -> Scorer:
@@ -395,11 +360,12 @@ def _without_headers(criterion: dict[str, Any]) -> dict[str, Any]:
     return criterion
 
 
-def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
-    """A config whose cases run so often."""
-    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
-    changed = config.config.model_copy(update={"multi_run_config": multi})
-    return replace(config, config=changed)
+def _mixed_warnings(sets: Sequence[PlannedSet]) -> Iterator[str]:
+    """Of sets that go on although something has changed."""
+    for planned in sets:
+        if planned.carried and planned.carried.changed:
+            told = ", ".join(planned.carried.changed)
+            yield f"{len(planned.carried.runs)} runs were made before this changed: {told}"
 
 
 def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> Iterator[str]:
@@ -414,3 +380,18 @@ def _app_name_warnings(sets: Sequence[PlannedSet], agents: dict[str, Agent]) -> 
     for (given, name), eval_ids in cases.items():
         more = f" and {len(eval_ids) - 1} more" if len(eval_ids) > 1 else ""
         yield f"case `{eval_ids[0]}`{more}: written for app `{given}`, run on `{name}`"
+
+
+_SEEN_CALLS = {
+    "python": "only for those in `session.model_call()`",
+    "http": "not at all: its server makes them",
+}
+"""Which model calls of agents of a kind can be held to a limit, if not all."""
+
+
+def _limit_warnings(options: Options, agents: dict[str, Agent]) -> Iterator[str]:
+    """One for each agent some of whose model calls cannot be seen."""
+    if options.rpm or options.tpm:
+        for agent in agents.values():
+            if which := _SEEN_CALLS.get(agent.kind):
+                yield f"--rpm and --tpm hold for model calls of `{agent.name}` {which}"

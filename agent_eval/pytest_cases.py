@@ -2,7 +2,8 @@
 
 One event loop, one agent and one result serve all cases of an eval set, so that a case costs what its
 runs cost. Each test makes the runs of its case and no others: what pytest selects, orders, stops or
-hands to workers is what happens.
+hands to workers is what happens. Workers of pytest-xdist send what they made along with the reports of
+their tests, and the process that started them makes one result of it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,30 @@ import asyncio
 import os
 from collections.abc import Generator, Iterator
 from contextlib import chdir
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from agent_eval import clock, serde
 from agent_eval.errors import AgentEvalError
 from agent_eval.inputs.evalsets import SUFFIXES, load_eval_set
+from agent_eval.inputs.project import find_project
+from agent_eval.joining import Joined
 from agent_eval.options import Options
-from agent_eval.pipeline import Finished, Underway
+from agent_eval.pipeline import Underway
 from agent_eval.plan import RunSpec
 from agent_eval.preparation import plan_evaluation
 from agent_eval.report.failures import failure_text
 from agent_eval.report.text import against, printable
 from agent_eval.schema.result import CaseResult, EvalResult, RunRecord
 from agent_eval.schema.trace import EvalStatus
+from agent_eval.store.summary import DEFAULT_FOLDER
+
+MADE = "agent_eval"
+"""What a worker made, among the attributes of a report."""
 
 
 class CaseFailedError(Exception):
@@ -44,7 +54,13 @@ class EvalCases:
         self._loop: asyncio.Runner | None = None
         self._underway: dict[Path, Underway | AgentEvalError] = {}
         """By eval set, or why it cannot be evaluated."""
-        self._finished: list[Finished] = []
+        self._scratch = TemporaryDirectory() if hasattr(config, "workerinput") else None
+        """Where a worker keeps results, which are not the ones to keep."""
+        self._joined: dict[str, Joined] = {}
+        """What workers made, by eval set."""
+        self._home = Path.cwd()  # tests may change the folder
+        self._started = clock.monotonic()
+        self._summaries: list[Path] = []
 
     @pytest.hookimpl
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.File | None:
@@ -65,23 +81,43 @@ class EvalCases:
             report.outcome = "failed"
             report.longrepr = str(call.excinfo.value)
             del report.wasxfail
+        if self._scratch and call.when == "call" and isinstance(item, EvalCaseItem) and item.made:
+            vars(report)[MADE] = item.made.sent()
         return report
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keeps what a worker made."""
+        if self._scratch or not (sent := vars(report).pop(MADE, None)):
+            return
+        made = Made.received(sent)
+        eval_set = made.result.eval_set.path
+        if eval_set not in self._joined:
+            folder = self._config.getoption("agent_eval_output") or DEFAULT_FOLDER
+            self._joined[eval_set] = Joined(made.result, self._home / folder)
+        self._joined[eval_set].add(made.result, made.records, position=made.position)
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
         """Writes the results: of each eval set, the cases that were run here."""
         for underway in self._underway.values():
             if isinstance(underway, Underway):
-                self._finished += underway.finish(made_only=True)
+                self._summaries += [one.summary for one in underway.finish(made_only=True)]
                 self._run(underway.__aexit__(None, None, None))
         if self._loop:
             self._loop.close()
+        if self._scratch:
+            self._scratch.cleanup()
+        seconds = clock.monotonic() - self._started
+        for joined in self._joined.values():
+            summary = joined.finish(seconds=seconds, prices=find_project().settings.judge_prices)
+            self._summaries.append(Path(os.path.relpath(summary, self._home)))
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Where the results are."""
-        for one in self._finished:
-            terminalreporter.write_line(f"agent-eval result: {one.summary}")
+        for summary in self._summaries:
+            terminalreporter.write_line(f"agent-eval result: {summary}")
 
     def evaluate(self, eval_set: Path, eval_id: str) -> tuple[EvalResult, list[RunRecord]]:
         """Makes the runs of one case.
@@ -106,7 +142,7 @@ class EvalCases:
             eval_sets=(os.path.relpath(eval_set),),
             config=option("agent_eval_config"),
             num_runs=option("agent_eval_num_runs"),
-            output=option("agent_eval_output"),
+            output=self._scratch.name if self._scratch else option("agent_eval_output"),
             command="pytest",
         )
         try:
@@ -127,6 +163,32 @@ class EvalCases:
         """On the one event loop, which is not made that of the thread: tests may have their own."""
         self._loop = self._loop or asyncio.Runner(loop_factory=asyncio.new_event_loop)
         return self._loop.run(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of one case."""
+
+    position: int
+    """Among the cases of its eval set."""
+    result: EvalResult
+    """Of this case alone."""
+    records: list[RunRecord]
+
+    def sent(self) -> dict[str, Any]:
+        """As plain values, for another process."""
+        records = [serde.model_to_json(record).decode() for record in self.records]
+        return {
+            "position": self.position,
+            "result": serde.model_to_json(self.result).decode(),
+            "records": records,
+        }
+
+    @classmethod
+    def received(cls, sent: dict[str, Any]) -> Made:
+        """The same again."""
+        records = [RunRecord.model_validate_json(record) for record in sent["records"]]
+        return cls(sent["position"], EvalResult.model_validate_json(sent["result"]), records)
 
 
 class _Records:
@@ -154,12 +216,17 @@ class EvalSetFile(pytest.File):
             loaded = load_eval_set(Path(os.path.relpath(self.path)))
         except AgentEvalError as error:
             raise self.CollectError(str(error)) from None
-        for case in loaded.eval_set.eval_cases:
-            yield EvalCaseItem.from_parent(self, name=case.eval_id)
+        for position, case in enumerate(loaded.eval_set.eval_cases):
+            item: EvalCaseItem = EvalCaseItem.from_parent(self, name=case.eval_id)
+            item.position = position
+            yield item
 
 
 class EvalCaseItem(pytest.Item):
     """An eval case."""
+
+    position: int
+    made: Made | None = None
 
     def runtest(self) -> None:
         """Makes the runs of the case.
@@ -170,6 +237,7 @@ class EvalCaseItem(pytest.Item):
         """
         assert isinstance(self.parent, EvalSetFile)
         result, records = self.parent.cases.evaluate(self.path, self.name)
+        self.made = Made(self.position, result, records)
         (case,) = result.cases
         self.user_properties += [
             (metric.metric_name, metric.score)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_eval.errors import InputError, Problem
 from agent_eval.files import read_bytes
+from agent_eval.store.history import homes, summaries
 from agent_eval.store.summary import DEFAULT_FOLDER
 from agent_eval.stored import Stored, read_stored
 
@@ -92,7 +93,7 @@ def resolved(reference: str, *, folder: str | None) -> list[Stored]:
     if reference == BASELINE:
         return _baselines()
     if reference == LATEST:
-        return [read_stored(files[0]) for files in _histories(home) if files] or _nothing(reference, home)
+        return [read_stored(files[0]) for files in _histories(home)] or _nothing(reference, home)
     if reference == PREVIOUS:
         found = [read_stored(files[1]) for files in _histories(home) if len(files) > 1]
         return found or _nothing(reference, home)
@@ -100,7 +101,7 @@ def resolved(reference: str, *, folder: str | None) -> list[Stored]:
         return _of_commit(reference, home)
     path = Path(reference)
     if path.is_dir():
-        return [read_stored(files[0]) for files in _histories(path) if files] or _nothing(reference, path)
+        return [read_stored(files[0]) for files in _histories(path)] or _nothing(reference, path)
     if not path.exists():
         raise InputError(Problem("no such file", reference, hint=FORMS))
     return [read_stored(path)]
@@ -117,11 +118,7 @@ def _nothing(reference: str, folder: Path) -> list[Stored]:
 
 def _histories(folder: Path) -> list[list[Path]]:
     """The summaries of each eval set, newest first. A folder of one eval set has one list."""
-    sets = [folder, *sorted(one for one in folder.glob("*") if one.is_dir())]
-    found = (
-        sorted((file for file in one.glob("*.json") if not file.name.startswith(".")), reverse=True)
-        for one in sets
-    )
+    found = (summaries(home)[::-1] for home in (folder, *homes(folder).values()))
     return [files for files in found if files]
 
 
@@ -186,5 +183,6 @@ def _baselines() -> list[Stored]:
     found = [read_stored(path) for path in all_baselines(project)]
     if not found:
         folders = ", ".join(project.settings.evalsets)
-        raise InputError(Problem(f"no baseline in {folders}", hint="set one: agent-eval baseline set RESULT"))
+        hint = "set one: agent-eval baseline set RESULT; `compare` finds those beside other eval sets too"
+        raise InputError(Problem(f"no baseline in {folders}", hint=hint))
     return found

@@ -42,6 +42,10 @@ class Carried:
     journal: Path
     runs: frozenset[tuple[str, int]]
     """Case and run index of each."""
+    goes_on: bool = False
+    """It is the same result that goes on, in the same journal."""
+    changed: tuple[str, ...] = ()
+    """What is not any more as it was for these runs."""
 
 
 def carried(earlier: Earlier, cases: Sequence[EvalCase], config: LoadedConfig) -> Carried:

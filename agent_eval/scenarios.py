@@ -122,6 +122,8 @@ async def _details(agent: Agent) -> AppDetails | None:
     except Exception as error:  # whatever a factory, `reset_data` or a toolset raises
         told = f"`{agent.name}` cannot tell its instructions and tools: {type(error).__name__}: {error}"
         raise InputError(Problem(told)) from error
+    finally:
+        await agent.aclose()
 
 
 def _written(path: Path, scenarios: Sequence[ConversationScenario], session: SessionInput | None) -> Written:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from measure import print_table
+from plot import Axes, plot
 
 from agent_eval.aggregate.outcome import MetricOutcome, RunOutcome
 from agent_eval.aggregate.statistics import wilson_interval
@@ -106,63 +107,6 @@ def failures(rates: Sequence[float], runs: int, repeats: int) -> dict[Gate, int]
     return failed
 
 
-Curves = dict[str, list[float]]
-
-COLOURS = ("#c0392b", "#2471a3", "#5dade2", "#1e8449", "#58d68d")
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 400, 56, 24, 210, 48
-
-
-def svg(curves: Curves) -> str:
-    """The shares as lines over the number of runs, as one picture."""
-    across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-
-    def x(place: int) -> float:
-        return LEFT + across * place / (len(RUNS) - 1)
-
-    def y(share: float) -> float:
-        return TOP + down * (1 - share)
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        'font-size="12">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-    ]
-    for tenths in range(0, 11, 2):
-        share = tenths / 10
-        parts.append(_line(LEFT, y(share), LEFT + across, y(share), "#dddddd"))
-        parts.append(_text(LEFT - 8, y(share) + 4, f"{10 * tenths} %", "end"))
-    parts.append(_line(LEFT, y(ALARM), LEFT + across, y(ALARM), "#c0392b", dashes="4 4"))
-    parts.append(_text(LEFT + across + 8, y(ALARM) - 8, "5 %: the most false alarms", "start"))
-    parts += [_text(x(place), TOP + down + 20, str(runs), "middle") for place, runs in enumerate(RUNS)]
-    parts.append(_text(LEFT + across / 2, HEIGHT - 8, "runs of each case, on each side", "middle"))
-    ends = _apart([y(shares[-1]) for shares in curves.values()])
-    for (name, shares), colour, end in zip(curves.items(), COLOURS, ends, strict=True):
-        points = " ".join(f"{x(place):.1f},{y(share):.1f}" for place, share in enumerate(shares))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(_text(LEFT + across + 8, end + 4, name, "start", colour))
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _apart(places: Sequence[float], gap: float = 16) -> list[float]:
-    """Places of labels, moved so that none covers another."""
-    moved = list(places)
-    taken = TOP - gap
-    for index in sorted(range(len(places)), key=places.__getitem__):
-        moved[index] = taken = max(places[index], taken + gap)
-    return moved
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, dashes: str = "none") -> str:
-    return (
-        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
-        f'stroke-dasharray="{dashes}"/>'
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str, colour: str = "#333333") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{text}</text>'
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=1000, help="comparisons a point")
@@ -187,7 +131,13 @@ def main() -> None:
             name: [one[Gate.NOISE_EXCLUDED] / options.repeats for one in found]
             for name, found in counts.items()
         }
-        PLOT.write_text(svg(curves), encoding="utf-8")
+        axes = Axes(
+            steps=[str(runs) for runs in RUNS],
+            across="runs of each case, on each side",
+            ticks={tenths / 10: f"{10 * tenths} %" for tenths in range(0, 11, 2)},
+            line=(ALARM, "5 %: the most false alarms"),
+        )
+        PLOT.write_text(plot(curves, axes), encoding="utf-8")
 
 
 if __name__ == "__main__":

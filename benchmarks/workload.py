@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from measure import script
@@ -18,6 +19,7 @@ import asyncio
 import os
 
 SECONDS = float(os.environ.get("BENCHMARK_AGENT_SECONDS", "0"))
+WORK = int(os.environ.get("BENCHMARK_AGENT_WORK", "0"))
 
 
 def look_up_order(order_id):
@@ -29,6 +31,7 @@ async def root_agent(message, session):
     order_id = message.text.split()[-1]
     if SECONDS:
         await asyncio.sleep(SECONDS)
+    sum(range(WORK))  # holds the core
     order = session.call_tool_sync(look_up_order, order_id=order_id)
     return f"Your order {order_id} is {order['status']}."
 '''
@@ -90,7 +93,7 @@ class Workload:
             path.write_text(json.dumps(document, indent=2))
         return str(path)
 
-    def agent_eval(self, cases: int, *, num_runs: int = 1) -> list[str]:
+    def agent_eval(self, cases: int, *, num_runs: int = 1, options: Sequence[str] = ()) -> list[str]:
         """`agent-eval run` on the plain Python agent."""
         return [
             script(sys.executable, "agent-eval"),
@@ -101,14 +104,19 @@ class Workload:
             f"--num_runs={num_runs}",
             f"--parallelism={PARALLELISM}",
             f"--output={self._results(cases, num_runs)}",
+            *options,
         ]
 
     def _results(self, cases: int, num_runs: int = 1) -> Path:
         return self.folder / f"results_{cases}_{num_runs}"
 
-    def summaries(self, cases: int) -> list[Path]:
+    def summaries(self, cases: int, num_runs: int = 1) -> list[Path]:
         """The summaries that `agent-eval run` has left so far, oldest first."""
-        return sorted(self._results(cases).rglob("*.json"))
+        return sorted(self._results(cases, num_runs).rglob("*.json"))
+
+    def journal_bytes(self, cases: int, num_runs: int) -> int:
+        """The newest journal of so many runs."""
+        return self.summaries(cases, num_runs)[-1].with_suffix(".runs.jsonl").stat().st_size
 
     def result_bytes(self, cases: int) -> int:
         """Journal and summary of one `agent-eval run`."""

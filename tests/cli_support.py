@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +83,33 @@ class Project:
             check=False,
         )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    @contextmanager
+    def running(
+        self, *arguments: str, command: Sequence[str] | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """`agent-eval` as it runs, or another command; killed at the end if it still does."""
+        with subprocess.Popen(
+            command or self.command(*arguments),
+            cwd=self.root,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            ),  # a suite in the background has none
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def wait_for(self, path: str, process: subprocess.Popen[str]) -> None:
+        """Waits until there is a file; the process must not end before."""
+        while not (self.root / path).exists():
+            assert process.poll() is None, process.communicate()
+            threading.Event().wait(0.02)
 
     def results(self, folder: str = RESULTS) -> list[Path]:
         """The summary files, oldest first."""

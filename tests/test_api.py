@@ -73,6 +73,27 @@ def test_settings_and_cases(here: Project) -> None:
     assert len(here.results("kept")) == 1
 
 
+class Told:
+    def __init__(self) -> None:
+        self.started_runs: list[str] = []
+        self.verdicts: list[str] = []
+
+    def started(self, spec: Any) -> None:
+        self.started_runs.append(spec.case.eval_id)
+
+    def finished(self, record: Any) -> None:
+        self.verdicts.append(f"{record.eval_id} {record.metrics[0].score:g}")
+
+
+def test_progress_is_told_of_each_run(here: Project) -> None:
+    told = Told()
+
+    agent_eval.evaluate("bot", "set.json", progress=told)
+
+    assert sorted(told.started_runs) == ["bad", "good"]
+    assert sorted(told.verdicts) == ["bad 0", "good 1"]
+
+
 def test_evaluate_in_an_event_loop(here: Project) -> None:
     async def main() -> EvalResult:
         with pytest.raises(RuntimeError, match="evaluate_async"):

@@ -80,13 +80,13 @@ def test_examples_in_documents_are_read(document: Path) -> None:
         compile(text, document.name, "exec")
 
 
-def test_captures_in_documents_are_what_commands_print() -> None:
-    spec = importlib.util.spec_from_file_location("capture", ROOT / "docs" / "capture.py")
-    assert spec
-    assert spec.loader
-    capture = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(capture)
+@pytest.mark.slow
+def test_captures_in_documents_are_what_commands_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    capture = importlib.import_module("capture")
     texts = capture.captures()
+    told = " ".join(page.read_text(encoding="utf-8") for page in capture.PAGES)
+    assert [name for name in texts if f"<!-- capture: {name} -->" not in told] == []
     assert max(len(line) for text in texts.values() for line in text.splitlines() if line[0:1] != "$") <= 80
     for page in capture.PAGES:
         assert page.read_text(encoding="utf-8") == capture.with_captures(
@@ -98,6 +98,19 @@ def test_captures_in_documents_are_what_commands_print() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", document.read_text())
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_each_picture_is_shown_and_small() -> None:
+    shown = [
+        (document.parent / link).resolve()
+        for document in DOCUMENTS
+        for link in set(re.findall(r"!\[[^\]]+\]\((?!http)([^)]+)\)", document.read_text()))
+    ]
+    pictures = sorted((ROOT / "docs" / "pictures").iterdir())
+    assert [picture for picture in pictures if picture not in shown] == []
+    assert [picture for picture in shown if not picture.is_file()] == []
+    assert [picture for picture in pictures if picture.stat().st_size > 300_000] == []
+    assert [picture for picture in pictures if b"url(http" in picture.read_bytes()] == []
 
 
 def test_nobody_is_told_to_install_another_project_of_that_name() -> None:

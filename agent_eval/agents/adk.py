@@ -10,8 +10,8 @@ import contextlib
 import inspect
 import sys
 import weakref
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from google.adk.apps.app import App
 from google.adk.artifacts.base_artifact_service import BaseArtifactService
 from google.adk.artifacts.in_memory_artifact_service import InMemoryArtifactService
 from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -32,6 +33,7 @@ from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.adk_setup import run_config, warm_up
 from agent_eval.agents.adk_toolsets import Toolsets, out_of_reach
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.factory import Made, Make, close_quietly
 from agent_eval.agents.tools import MockedToolError, MockedTools
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
@@ -40,7 +42,7 @@ from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, Fun
 class AdkSource:
     """Where a run's agent comes from."""
 
-    make: Callable[[], Awaitable[Any]]
+    make: Make
     """Gives an `App`, an agent, or a workflow node."""
     is_fresh: bool
     """Whether each call gives a new one."""
@@ -94,6 +96,8 @@ class AdkAgent:
         self.name = name
         self._source = source
         self._known: weakref.WeakSet[BaseToolset] = weakref.WeakSet()
+        self._plugins: dict[int, BasePlugin] = {}
+        """Those that runs have shared, by their identity; nobody says that they can be hashed."""
 
     async def open(self, request: SessionRequest) -> AdkSession:
         """A runner and a session of its own.
@@ -102,7 +106,20 @@ class AdkAgent:
             MockedToolError: a mocked tool would really run.
             Exception: whatever the agent's factory or `reset_data` raises.
         """
-        app = await self._made()
+        made = await self._made()
+        try:
+            return await self._opened(made, request)
+        except BaseException:
+            await made.close()
+            raise
+
+    async def _opened(self, made: Made, request: SessionRequest) -> AdkSession:
+        """A session with an app that was made.
+
+        Raises:
+            MockedToolError: a mocked tool would really run.
+        """
+        app: App = made.agent
         mocks = request.tools.mocks
         if mocks and (tool := out_of_reach(app.root_agent, mocks.names())):
             raise MockedToolError(
@@ -113,6 +130,7 @@ class AdkAgent:
         recorder = Recorder(
             MockedTools(mocks),
             toolsets,
+            request.calls,
             inner_calls_of=request.session_id if self._source.inner_calls else None,
         )
         root = toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh)
@@ -124,7 +142,6 @@ class AdkAgent:
             artifact_service=artifact_service(self._source.artifacts),
             memory_service=InMemoryMemoryService(),
         )
-        runner.plugin_manager.set_skip_closing_plugins(not self._source.is_fresh)
         session = await sessions.create_session(
             app_name=request.app_name,
             user_id=request.user_id,
@@ -133,7 +150,10 @@ class AdkAgent:
         )
         for event in request.events:
             await sessions.append_event(session, adk_event(event, _author(event, root)))
-        return AdkSession(request, runner, recorder, toolsets)
+        if not self._source.is_fresh:
+            self._plugins |= {id(plugin): plugin for plugin in app.plugins}
+        held = Held(toolsets, app.plugins if self._source.is_fresh else [], made)
+        return AdkSession(request, runner, recorder, held)
 
     async def details(self) -> AppDetails | None:
         """What the agents of the app show.
@@ -141,14 +161,21 @@ class AdkAgent:
         Raises:
             Exception: whatever a toolset raises that cannot list its tools.
         """
-        app = await self._made()
+        made = await self._made()
         toolsets = Toolsets()
         try:
-            return await details_of(toolsets.of(app.root_agent, self._known, is_fresh=self._source.is_fresh))
+            root = toolsets.of(made.agent.root_agent, self._known, is_fresh=self._source.is_fresh)
+            return await details_of(root)
         finally:
             await toolsets.close()
+            await made.close()
 
-    async def _made(self) -> App:
+    async def aclose(self) -> None:
+        """Closes the plugins of an app that runs have shared."""
+        plugins, self._plugins = [*self._plugins.values()], {}
+        await _close_plugins(plugins)
+
+    async def _made(self) -> Made:
         """The app, after `reset_data`."""
         warm_up()
         if self._source.reset:
@@ -156,11 +183,12 @@ class AdkAgent:
             if inspect.isawaitable(result):
                 await result
         made = await self._source.make()
-        if not isinstance(made, App):
-            made = App.model_construct(name=self.name, root_agent=made, plugins=[])
+        app = made.agent
+        if not isinstance(app, App):
+            app = App.model_construct(name=self.name, root_agent=app, plugins=[])
         if self._source.sub_agent:
-            made = made.model_copy(update={"root_agent": made.root_agent.find_agent(self._source.sub_agent)})
-        return made
+            app = app.model_copy(update={"root_agent": app.root_agent.find_agent(self._source.sub_agent)})
+        return replace(made, agent=app)
 
 
 def _author(event: Event, root: Any) -> str:
@@ -174,16 +202,36 @@ def _author(event: Event, root: Any) -> str:
     return event.author if known and event.author else str(root.name)
 
 
+async def _close_plugins(plugins: Sequence[BasePlugin]) -> None:
+    """One after the other, in this task: some have cancel scopes of it."""
+    for plugin in plugins:
+        await close_quietly(f"plugin {plugin.name}", plugin.close)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What belongs to one run alone."""
+
+    toolsets: Toolsets
+    plugins: Sequence[BasePlugin]
+    """Those of an app made for the run."""
+    made: Made
+
+    async def close(self) -> None:
+        """Closes all of it."""
+        await self.toolsets.close()
+        await _close_plugins(self.plugins)
+        await self.made.close()
+
+
 class AdkSession:
     """One conversation with an ADK agent."""
 
-    def __init__(
-        self, request: SessionRequest, runner: Runner, recorder: Recorder, toolsets: Toolsets
-    ) -> None:
+    def __init__(self, request: SessionRequest, runner: Runner, recorder: Recorder, held: Held) -> None:
         self._request = request
         self._runner = runner
         self._recorder = recorder
-        self._toolsets = toolsets
+        self._held = held
         self._state = request.state
 
     @property
@@ -243,6 +291,4 @@ class AdkSession:
 
     async def close(self) -> None:
         """Closes what belongs to this run alone: toolsets, and the plugins of an app made for it."""
-        await self._toolsets.close()
-        with contextlib.suppress(Exception):  # what a plugin has against closing changes no run
-            await self._runner.plugin_manager.close()
+        await self._held.close()

@@ -41,8 +41,9 @@ def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
         partial=event.partial,
         turn_complete=event.turn_complete,
         interrupted=event.interrupted,
-        error_code=event.error_code and str(getattr(event.error_code, "value", event.error_code)),
+        error_code=_name_of(event.error_code),
         error_message=event.error_message,
+        finish_reason=_name_of(getattr(event, "finish_reason", None)),
         actions=EventActions(skip_summarization=True)
         if actions and actions.skip_summarization
         else (EventActions(state_delta=dict(delta)) if delta else None),
@@ -52,6 +53,11 @@ def event_of(event: Any, mocked: Set[str] = frozenset()) -> Event:
         mocked=answers or None,
         **metadata,
     )
+
+
+def _name_of(value: Any) -> str | None:
+    """A member of an SDK enum, or a text in its place, as text."""
+    return str(getattr(value, "value", value)) if value else None
 
 
 _METADATA = ("grounding_metadata", "usage_metadata", "input_transcription", "output_transcription")

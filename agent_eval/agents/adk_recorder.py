@@ -15,12 +15,14 @@ from agent_eval.agents.adk_events import event_of
 from agent_eval.agents.adk_toolsets import ToolsetError, Toolsets
 from agent_eval.agents.base import Turn
 from agent_eval.agents.tools import MockedToolError, MockedTools
+from agent_eval.load.refusals import EVERYWHERE, Refusal, refusal_of
+from agent_eval.load.traffic import RunTraffic
 from agent_eval.schema.trace import USER_AUTHOR, AgentDetails, AppDetails
 
 RETRIES = types.HttpRetryOptions(
-    attempts=5, initial_delay=1.0, max_delay=60.0, http_status_codes=[408, 429, 500, 502, 503, 504]
+    attempts=5, initial_delay=1.0, max_delay=60.0, http_status_codes=[408, 500, 502, 503, 504]
 )
-"""For model calls that bring no retry options of their own."""
+"""For model calls that bring no retry options of their own; what is refused (429) is seen to here."""
 
 
 class Busy:
@@ -38,6 +40,10 @@ class Busy:
         """It ends; ending twice is ending once."""
         if (began := self._open.pop(key, None)) is not None:
             self._closed.append((began, clock.monotonic()))
+
+    def is_open(self, key: object) -> bool:
+        """Whether it is under way."""
+        return key in self._open
 
     def drop(self, key: object) -> None:
         """It did not take place after all, if it is still under way."""
@@ -67,11 +73,22 @@ def seconds(intervals: list[tuple[float, float]]) -> float:
 
 
 class Recorder(BasePlugin):
-    """One run's plugin: notes, mocks tools, and gives model calls retry options where they have none."""
+    """One run's plugin: notes, mocks tools, and has model calls wait for their turn.
 
-    def __init__(self, mocks: MockedTools, toolsets: Toolsets, *, inner_calls_of: str | None = None) -> None:
-        """Takes the run's mocks and toolsets, and its session id if inner events are to be recorded."""
+    A model that was asked too much is asked again. Other failures are left to the client, which is given
+    retry options if it has none.
+    """
+
+    def __init__(
+        self, mocks: MockedTools, toolsets: Toolsets, calls: RunTraffic, *, inner_calls_of: str | None = None
+    ) -> None:
+        """Takes what the run has, and its session id if inner events are to be recorded."""
         super().__init__(name="agent_eval_recorder")
+        self._calls = calls
+        self._booked: dict[object, tuple[str, float]] = {}
+        """Where calls under way go, and the tokens that they are taken for."""
+        self._failed_again: Exception | None = None
+        """What another attempt at a refused call failed with."""
         self._mocks = mocks
         self._toolsets = toolsets
         self._inner_calls_of = inner_calls_of
@@ -102,7 +119,7 @@ class Recorder(BasePlugin):
         """The error of ours that ADK wrapped in this one, if it is such."""
         cause: BaseException | None = error
         while cause:
-            if isinstance(cause, (MockedToolError, ToolsetError)):
+            if isinstance(cause, (MockedToolError, ToolsetError)) or cause is self._failed_again:
                 return cause
             cause = cause.__cause__
         return None
@@ -116,14 +133,14 @@ class Recorder(BasePlugin):
             self._turn.add(event_of(event, self.mocked))
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        """A model call begins, unless a toolset is missing that the model should have.
+        """A model call begins when its turn has come, unless a toolset is missing that the model should have.
 
         Raises:
             ToolsetError: a toolset cannot list its tools.
         """
         if self._toolsets.failure:
             raise self._toolsets.failure
-        self._models.begin(_call_key(callback_context))
+        await self._begin(_call_key(callback_context), llm_request)
         config = llm_request.config
         if config is not None:
             if config.http_options is None:
@@ -136,14 +153,65 @@ class Recorder(BasePlugin):
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """A model answers; a streamed piece is not the end of it."""
-        if not llm_response.partial:
-            self._models.end(_call_key(callback_context))
+        key = _call_key(callback_context)
+        if not llm_response.partial and self._models.is_open(key):
+            usage = llm_response.usage_metadata
+            self._answered(key, (usage and usage.total_token_count) or 0)
 
     async def on_model_error_callback(
         self, *, callback_context: Any, llm_request: Any, error: Exception
-    ) -> None:
-        """A model call fails."""
-        self._models.end(_call_key(callback_context))
+    ) -> Any:
+        """A model call fails; the answer, if it is made again.
+
+        That is done if the endpoint says that it was asked too much, and only where nothing else sees to
+        it: no answer was given yet, the agent has no callback for errors, and the request is still whole.
+        """
+        key = _call_key(callback_context)
+        is_open = self._models.is_open(key)
+        self._models.end(key)
+        refusal = refusal_of(error)
+        agent = callback_context._invocation_context.agent  # a plugin has no other way to it
+        sees_to_it = getattr(agent, "on_model_error_callback", None) or llm_request.cache_config
+        if refusal is None or not is_open or sees_to_it:
+            return None
+        resolve = getattr(agent, "canonical_model_async", None)  # of google-adk since 2.12
+        model = await resolve(callback_context) if resolve else agent.canonical_model
+        return await self._asked_again(key, model, llm_request, error, refusal)
+
+    async def _asked_again(
+        self, key: object, model: Any, request: Any, first: Exception, refusal: Refusal | None
+    ) -> Any:
+        """What the model answers after a pause, or a few; None if it goes on refusing.
+
+        Raises:
+            Exception: it failed otherwise.
+        """
+        tried = 0
+        while refusal and await self._calls.again(
+            Refusal(request.model or refusal.place, refusal.asked), tried := tried + 1
+        ):
+            await self._begin(key, request)
+            try:
+                responses = [one async for one in model.generate_content_async(request)]
+            except Exception as error:
+                self._models.end(key)
+                refusal = refusal_of(error, handling=first)
+                if refusal is None:
+                    self._failed_again = error
+                    raise
+            else:
+                return responses[-1] if responses else None  # without streaming, there is one
+        return None
+
+    async def _begin(self, key: object, request: Any) -> None:
+        """A call begins when its turn has come."""
+        place = request.model or EVERYWHERE
+        self._booked[key] = place, await self._calls.before_call(place)
+        self._models.begin(key)
+
+    def _answered(self, key: object, tokens: int) -> None:
+        self._models.end(key)
+        self._calls.after_call(*self._booked[key], tokens)
 
     async def before_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any

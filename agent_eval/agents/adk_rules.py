@@ -23,7 +23,12 @@ class ToolConfirmationError(Exception):
 
 
 class AdkModelError(Exception):
-    """A turn that ended with an error of the model instead of an answer."""
+    """A turn that ended with an error, of the model or of a remote agent, instead of an answer."""
+
+    def __init__(self, code: str | None, message: str | None) -> None:
+        told = message or "no answer"
+        super().__init__(f"{code}: {told}" if code else told)
+        self.code = code
 
 
 def questions(event: Event) -> list[FunctionCall]:
@@ -52,8 +57,8 @@ def check_answered(turn: Turn) -> None:
         AdkModelError: it ended with an error event that says nothing else.
     """
     last = turn.events[-1] if turn.events else None
-    if last and last.error_code and not last.parts:
-        raise AdkModelError(f"{last.error_code}: {last.error_message or 'no answer'}")
+    if last and not last.parts and (last.error_code or last.error_message):
+        raise AdkModelError(last.error_code, last.error_message)
 
 
 def _asking_tool(call: FunctionCall) -> str:

@@ -6,7 +6,10 @@ import contextlib
 import functools
 import sys
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from google.adk.agents.run_config import RunConfig
@@ -17,16 +20,36 @@ TOOL_THREADS = 1024
 
 @functools.cache
 def warm_up() -> None:
-    """Imports what the first turn would import, so that its time is not taken for the agent's.
-
-    An optional module that cannot be imported is noted as such: google-adk tries it again, in vain,
-    for every agent that it runs.
-    """
+    """Imports what the first turn would import, so that its time is not taken for the agent's."""
     with contextlib.suppress(ImportError):  # a google-adk that has them elsewhere imports them itself
         from google.adk.flows.llm_flows.auto_flow import AutoFlow  # noqa: F401 - only to have it there
         from google.adk.workflow import Workflow  # noqa: F401 - likewise
-    if not find_spec("a2a"):
-        sys.modules.setdefault("google.adk.agents.remote_a2a_agent", None)  # type: ignore[arg-type] # so it is done
+    sys.meta_path.insert(0, _WithoutA2a())
+
+
+class _WithoutA2a(MetaPathFinder, Loader):
+    """Fails to import google-adk's module for A2A as it fails itself without a2a-sdk, only sooner.
+
+    google-adk tries for every agent that it runs, which takes a sixth of a short turn's time. Where
+    a2a-sdk is found, then or later, the module is imported like any other.
+    """
+
+    MODULE = "google.adk.agents.remote_a2a_agent"
+    NEEDED = "a2a"
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """A module that cannot be had, as long as what it needs is missing."""
+        if fullname != self.MODULE or self.NEEDED in sys.modules or find_spec(self.NEEDED):
+            return None
+        return ModuleSpec(fullname, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fails.
+
+        Raises:
+            ModuleNotFoundError: what google-adk raises in its place.
+        """
+        raise ModuleNotFoundError(f"No module named '{self.NEEDED}'", name=self.NEEDED)
 
 
 @functools.cache

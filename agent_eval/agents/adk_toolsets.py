@@ -6,7 +6,6 @@ shared agent is copied where toolsets can be reached from it, and the copy's are
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import inspect
 import weakref
@@ -17,6 +16,8 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from pydantic import BaseModel
+
+from agent_eval.agents.factory import close_quietly
 
 INNER = ("agent", "node")
 """Where tools that run an agent keep it."""
@@ -59,8 +60,7 @@ class Toolsets:
     async def close(self) -> None:
         """Closes them; a server that is gone already has nothing to close."""
         for toolset in self._own:
-            with contextlib.suppress(Exception):
-                await toolset.close()
+            await close_quietly(type(toolset).__name__, toolset.close)
 
     def _watched(self, toolset: BaseToolset) -> BaseToolset:
         """The same toolset; that it cannot list its tools is noted."""

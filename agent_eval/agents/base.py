@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from agent_eval import clock
 from agent_eval.agents.events import Timing, to_invocations
 from agent_eval.agents.tools import ToolRules
+from agent_eval.load.traffic import RunTraffic
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, Invocation
 
 
@@ -28,6 +29,8 @@ class SessionRequest:
     """What the session has seen before, as `agents.earlier` prepares it."""
     history: Sequence[Invocation] = ()
     """The turns that these events make."""
+    calls: RunTraffic = field(default_factory=RunTraffic)
+    """What model calls wait for; an adapter that sees them asks it before each."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class Turn:
         (invocation,) = to_invocations(
             events,
             app_details={"": self.app_details} if self.app_details else None,
+            incidents=True,
             timings={"": Timing(*map(_tenths_of_ms, (self.seconds, self.model_seconds, self.tool_seconds)))},
         )
         return invocation.model_copy(update={"invocation_id": self.invocation_id})
@@ -108,4 +112,8 @@ class Agent(Protocol):
 
     async def details(self) -> AppDetails | None:
         """Instructions and tools, as far as the agent shows them without being asked anything."""
+        ...
+
+    async def aclose(self) -> None:
+        """Gives back what the agent keeps for all runs, once they are over, in their event loop."""
         ...

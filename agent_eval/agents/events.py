@@ -6,14 +6,16 @@ the agent's answer and says more than thoughts; the text of that event is kept t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agent_eval.schema.trace import (
+    INTERRUPTED,
     USER_AUTHOR,
     AppDetails,
     Content,
     Event,
+    Incident,
     Invocation,
     InvocationEvent,
     InvocationEvents,
@@ -21,6 +23,9 @@ from agent_eval.schema.trace import (
 )
 
 DEFAULT_AUTHOR = "agent"
+
+FINISHED = (None, "STOP", "FINISH_REASON_UNSPECIFIED", "OTHER")
+"""Why a model stops that has said all it had to say, or does not tell; what ADK does not know is OTHER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ def to_invocations(
     live: bool = False,
     app_details: Mapping[str, AppDetails] | None = None,
     timings: Mapping[str, Timing] | None = None,
+    incidents: bool = False,
 ) -> list[Invocation]:
     """The turns in the order in which they began.
 
@@ -46,6 +52,7 @@ def to_invocations(
         live: the session was a live one, where speech reaches us as transcriptions.
         app_details: the agents behind a turn, by invocation id.
         timings: measured durations, by invocation id.
+        incidents: tell also what went wrong on the way, for which ADK has no place.
     """
     turns: dict[str, list[Event]] = {}
     for event in events:
@@ -56,18 +63,25 @@ def to_invocations(
             turn,
             (app_details or {}).get(invocation_id),
             (timings or {}).get(invocation_id, Timing()),
+            with_incidents=incidents,
         )
         for invocation_id, turn in turns.items()
     ]
 
 
 def _invocation(
-    invocation_id: str, events: list[Event], app_details: AppDetails | None, timing: Timing
+    invocation_id: str,
+    events: list[Event],
+    app_details: AppDetails | None,
+    timing: Timing,
+    *,
+    with_incidents: bool,
 ) -> Invocation:
     question = Content(parts=[])
     asked_at = 0.0
     steps: list[Event] = []
     final: Event | None = None
+    incidents: list[Incident] = []
     for index, event in enumerate(events):
         if _by_user(event):
             if event.content is not None and not only_tool_responses(event):
@@ -75,6 +89,7 @@ def _invocation(
         elif not (event.partial and _whole_follows(event, events[index + 1 :])):
             if _ends_answer(event) and (final is None or not _has_text(final) or _has_text(event)):
                 final = event
+            incidents += _incidents(event, len(steps))
             if _is_kept(event):
                 steps.append(event)
     return Invocation(
@@ -89,7 +104,19 @@ def _invocation(
         model_duration=timing.model,
         tool_duration=timing.tool,
         app_details=app_details,
+        incidents=incidents if incidents and with_incidents else None,
     )
+
+
+def _incidents(event: Event, step: int) -> Iterator[Incident]:
+    """What went wrong, as an event tells it: why a model stopped is its error code as well, or instead."""
+    author = event.author or DEFAULT_AUTHOR
+    cut = event.finish_reason if event.finish_reason not in FINISHED else None
+    if event.error_code or event.error_message or cut:
+        code = event.error_code or cut or "ERROR"
+        yield Incident(author=author, code=code, message=event.error_message, step=step)
+    if event.interrupted:
+        yield Incident(author=author, code=INTERRUPTED, step=step)
 
 
 def _step(event: Event, *, is_final: bool) -> InvocationEvent:

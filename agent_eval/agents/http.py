@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from agent_eval import serde
 from agent_eval.addresses import public_address
 from agent_eval.agents.adk_rules import check_answered, questions, reply
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.factory import close_quietly
+from agent_eval.load.refusals import TOO_MANY, host_of, refusal_of
 from agent_eval.schema.trace import USER_AUTHOR, AppDetails, Content, Event, FunctionCall
 
 CONNECT_SECONDS = 10.0
@@ -23,6 +26,17 @@ CONNECT_SECONDS = 10.0
 
 class ServerError(Exception):
     """The server could not be reached, refused a request, or broke off its answer."""
+
+    def __init__(self, message: str, response: httpx.Response | None = None, code: int | None = None) -> None:
+        super().__init__(message)
+        self.response = response
+        """With which it refused the request: nothing has happened."""
+        self.code = code
+        """The status that it reports of what went wrong behind it."""
+
+
+_TOO_MANY = re.compile(r"\b429\b.{0,40}\b(RESOURCE_EXHAUSTED|rate|too many)|RateLimitError", re.IGNORECASE)
+"""What a server says of a model that was asked too much: the model's error, as a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +84,9 @@ class HttpAgent:
     async def details(self) -> AppDetails | None:
         """The server tells nothing of it."""
         return None
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
 
 
 async def _app_name(client: httpx.AsyncClient, wanted: str) -> str:
@@ -150,10 +167,23 @@ class HttpSession:
         """
         message: Content | None = turn.message
         while message:
-            message = await self._run(turn, message)
+            message = await self._patiently_run(turn, message)
         answer = _document(await _send(self._client, "GET", self._path))
         if isinstance(answer, dict) and isinstance(answer.get("state"), dict):
             self._state = answer["state"]
+
+    async def _patiently_run(self, turn: Turn, message: Content) -> Content | None:
+        """`_run`, again if the server turned the message away as it was asked too much."""
+        calls, tried = self._request.calls, 0
+        while True:
+            await calls.may_reach(host_of(str(self._client.base_url)))
+            try:
+                return await self._run(turn, message)
+            except ServerError as error:
+                refusal = refusal_of(error) if error.response is not None else None
+                tried += 1
+                if refusal is None or not await calls.again(refusal, tried):
+                    raise
 
     async def _run(self, turn: Turn, message: Content) -> Content | None:
         """Sends a message and adds what follows; the next message, if the agent waits for one."""
@@ -171,7 +201,7 @@ class HttpSession:
             async with self._client.stream("POST", "/run_sse", content=body, headers=_JSON) as response:
                 if response.is_error:
                     await response.aread()
-                    raise ServerError(_refusal(response))
+                    raise ServerError(_refusal(response), response)
                 async for data in _event_data(response):
                     event = _event(data)
                     if found := questions(event):
@@ -188,9 +218,8 @@ class HttpSession:
         return None
 
     async def close(self) -> None:
-        """Removes the session from the server."""
-        with contextlib.suppress(ServerError):
-            await _send(self._client, "DELETE", self._path)
+        """Removes the session from the server, if it answers in time: it may be what the run hung at."""
+        await close_quietly("the session on the server", lambda: _send(self._client, "DELETE", self._path))
         await self._client.aclose()
 
 
@@ -205,7 +234,7 @@ async def _send(
     except httpx.HTTPError as error:
         raise ServerError(_unreachable(error, path)) from error
     if response.is_error:
-        raise ServerError(_refusal(response))
+        raise ServerError(_refusal(response), response)
     return response
 
 
@@ -225,7 +254,10 @@ def _event(data: str) -> Event:
     try:
         document = serde.from_json(data)
         if isinstance(document, dict) and "error" in document and "author" not in document:
-            raise ServerError(f"the server reports: {document['error']}")
+            told = str(document["error"])
+            raise ServerError(
+                f"the server reports: {told}", code=TOO_MANY if _TOO_MANY.search(told) else None
+            )
         event = Event.model_validate_json(data)
     except (serde.DocumentError, ValidationError) as error:
         raise ServerError(f"the server sent no event: {data:.200}") from error

@@ -7,17 +7,21 @@ up no other run.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from agent_eval import clock, serde
 from agent_eval.agents.base import SessionRequest, Turn
+from agent_eval.agents.factory import Made, Make
 from agent_eval.agents.tools import Answer, MockedToolError, MockedTools
+from agent_eval.load.traffic import RunTraffic
 from agent_eval.schema.trace import (
     AgentDetails,
     AppDetails,
@@ -29,6 +33,8 @@ from agent_eval.schema.trace import (
     Part,
 )
 from agent_eval.threads import in_thread
+
+T = TypeVar("T")
 
 PythonCallable = Callable[[Content, "Session"], Any]
 
@@ -50,11 +56,13 @@ class Session:
         self.seed = request.seed
         self.random = Random(request.seed)
         """Draws the same numbers again under the same `--seed`."""
+        self._calls = request.calls
         self._mocks = MockedTools(request.tools.mocks)
         self._earlier = request.history
         self._turns: list[Turn] = []
         self._add: Callable[[Event], None] = _unheard
         self._turn: Turn | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def history(self) -> list[Invocation]:
@@ -65,6 +73,7 @@ class Session:
     def taking(self, turn: Turn, add: Callable[[Event], None]) -> Iterator[None]:
         """The session while the agent takes a turn: tool calls go to `add`, then it is history."""
         self._add, self._turn = add, turn
+        self._loop = asyncio.get_running_loop()
         try:
             yield
         finally:
@@ -102,6 +111,17 @@ class Session:
                     raise TypeError(f"`{_tool_name(function)}` is async: use `await session.call_tool(...)`")
                 call.result = function(**args)
         return call.result
+
+    def model_call(self) -> ModelCall:
+        """Holds a model call to `--rpm` and `--tpm`, and back while an endpoint is left alone (429).
+
+            async with session.model_call() as call:
+                response = await client.responses.create(...)
+                call.tokens = response.usage.total_tokens
+
+        Sync agents write `with`. What it has to wait is not counted as the agent's time.
+        """
+        return ModelCall(self._calls, self._loop)
 
     @contextmanager
     def _recorded(self, function: Callable[..., Any], args: dict[str, Any]) -> Iterator[_Call]:
@@ -144,6 +164,49 @@ class _Call:
     result: Any = None
 
 
+class ModelCall:
+    """A model call that waits for its turn."""
+
+    def __init__(self, calls: RunTraffic, loop: asyncio.AbstractEventLoop | None) -> None:
+        self._calls = calls
+        self._loop = loop
+        self._booked = 0.0
+        self.tokens = 0
+        """What it took, once that is known."""
+
+    async def __aenter__(self) -> Self:
+        self._booked = await self._calls.before_call(None)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._calls.after_call(None, self._booked, self.tokens)
+
+    def __enter__(self) -> Self:
+        return self._in_loop(self.__aenter__())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._in_loop(self.__aexit__(kind, error, trace))
+
+    def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Waits for it in the thread of a sync agent.
+
+        Raises:
+            TypeError: it is called from where nothing may block, or outside of a turn.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            if self._loop:
+                return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        work.close()
+        raise TypeError("in async agents it is `async with session.model_call()`, within a turn")
+
+
 def _tool_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
@@ -153,7 +216,7 @@ class PythonAgent:
 
     kind = "python"
 
-    def __init__(self, name: str, make: Callable[[], Awaitable[PythonCallable]]) -> None:
+    def __init__(self, name: str, make: Make) -> None:
         """Takes the agent's name, and what gives the callable of one session."""
         self.name = name
         self._make = make
@@ -164,7 +227,14 @@ class PythonAgent:
 
     async def details(self) -> AppDetails | None:
         """What the callable's attributes say."""
-        return _app_details(self.name, await self._make())
+        made = await self._make()
+        try:
+            return _app_details(self.name, made.agent)
+        finally:
+            await made.close()
+
+    async def aclose(self) -> None:
+        """Nothing is kept."""
 
 
 _END = object()
@@ -173,11 +243,12 @@ _END = object()
 class PythonSession:
     """One conversation with a callable."""
 
-    def __init__(self, name: str, target: PythonCallable, session: Session) -> None:
+    def __init__(self, name: str, made: Made, session: Session) -> None:
         self._name = name
-        self._target = target
+        self._made = made
+        self._target: PythonCallable = made.agent
         self._session = session
-        self._app_details = _app_details(name, target)
+        self._app_details = _app_details(name, made.agent)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -198,7 +269,8 @@ class PythonSession:
                     add(as_event(output))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Closes what came with an agent that was made for this run."""
+        await self._made.close()
 
 
 async def _outputs(target: PythonCallable, message: Content, session: Session) -> AsyncIterator[Any]:

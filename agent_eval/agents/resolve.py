@@ -5,24 +5,23 @@ A package is imported under its own name, so that its relative imports work.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agent_eval.agents.base import Agent, AgentSession, SessionRequest
+from agent_eval.agents.base import Agent
 from agent_eval.agents.environment import load_env_file
-from agent_eval.agents.python import PythonAgent, PythonCallable
+from agent_eval.agents.factory import MadeAgent, Make, Once, fresh, given
+from agent_eval.agents.python import PythonAgent
 from agent_eval.errors import AgentError, Problem, did_you_mean
 from agent_eval.imports import import_from
-from agent_eval.schema.trace import AppDetails
 
 if TYPE_CHECKING:
     from google.adk.artifacts.base_artifact_service import BaseArtifactService
@@ -214,7 +213,7 @@ def adapted(
             )
         )
 
-    def adapter(make: Callable[[], Awaitable[Any]], sample: Any, *, is_fresh: bool) -> Agent:
+    def adapter(make: Make, sample: Any, *, is_fresh: bool) -> Agent:
         if not _is_adk(sample):
             if options.sub_agent:
                 raise _no_sub_agent(options.sub_agent, reference)
@@ -229,88 +228,12 @@ def adapted(
         return AdkAgent(name, source)
 
     if _is_factory(found):
+        make = fresh(found)
         return MadeAgent(
-            name, _built(found, once=options.share), partial(adapter, is_fresh=not options.share)
+            name, Once(make) if options.share else make, partial(adapter, is_fresh=not options.share)
         )
-    return adapter(_shared(found), found, is_fresh=False)
+    return adapter(given(found), found, is_fresh=False)
 
 
 def _no_sub_agent(name: str, reference: str) -> AgentError:
     return AgentError(Problem(f"there is no sub-agent `{name}`", reference))
-
-
-class MadeAgent:
-    """The agent of a factory. Of which kind it is shows in the first that the factory makes."""
-
-    def __init__(
-        self,
-        name: str,
-        make: Callable[[], Awaitable[Any]],
-        adapter: Callable[[Callable[[], Awaitable[Any]], Any], Agent],
-    ) -> None:
-        """Takes the factory, and what gives the adapter for what it makes by an example of that."""
-        self.name = name
-        self._make = make
-        self._adapter = adapter
-        self._agent: Agent | None = None
-        self._first: list[Any] = []
-        self._deciding = asyncio.Lock()
-
-    @property
-    def kind(self) -> str:
-        """That of the agents made; unknown before the first."""
-        return self._agent.kind if self._agent else "unknown"
-
-    async def open(self, request: SessionRequest) -> AgentSession:
-        """A session with an agent from the factory.
-
-        Raises:
-            Exception: whatever the factory raises.
-        """
-        return await (await self._decided()).open(request)
-
-    async def details(self) -> AppDetails | None:
-        """What an agent from the factory shows.
-
-        Raises:
-            Exception: whatever the factory raises.
-        """
-        return await (await self._decided()).details()
-
-    async def _decided(self) -> Agent:
-        async with self._deciding:
-            if self._agent is None:
-                self._first.append(await self._make())
-                self._agent = self._adapter(self._next, self._first[0])
-        return self._agent
-
-    async def _next(self) -> Any:
-        return self._first.pop() if self._first else await self._make()
-
-
-def _shared(agent: PythonCallable) -> Callable[[], Awaitable[PythonCallable]]:
-    async def make() -> PythonCallable:
-        return agent
-
-    return make
-
-
-def _built(factory: Callable[[], Any], *, once: bool) -> Callable[[], Awaitable[Any]]:
-    kept: list[Any] = []
-    building = asyncio.Lock()
-
-    async def make() -> Any:
-        built = factory()
-        if inspect.isawaitable(built):
-            built = await built
-        return (
-            built[0] if isinstance(built, tuple) else built
-        )  # (agent, exit stack), as older samples have it
-
-    async def make_once() -> Any:
-        async with building:
-            if not kept:
-                kept.append(await make())
-        return kept[0]
-
-    return make_once if once else make

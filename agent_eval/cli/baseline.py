@@ -45,6 +45,7 @@ def set_(
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.baselines import baseline_path, set_baseline
         from agent_eval.references import BASELINE, resolved
+        from agent_eval.report.console import print_line
 
         if result == BASELINE:
             raise InputError(Problem("`baseline` is the baseline already", hint="name a result"))
@@ -54,7 +55,7 @@ def set_(
         paths = [baseline_path(evalset or one.result.eval_set.path, str(one.path)) for one in found]
         for stored, path in zip(found, paths, strict=True):
             set_baseline(stored.result, path)
-            out.report.print(_told(stored.result, path), soft_wrap=True)
+            print_line(out.report, _told(stored.result, path))
         if json_output:
             out.json({"exit_code": 0, "baselines": [str(path) for path in paths]})
         out.exit(ExitCode.PASSED)
@@ -73,7 +74,7 @@ def show(
         from agent_eval.baselines import baseline_path
         from agent_eval.cli.results import document
         from agent_eval.references import BASELINE, resolved
-        from agent_eval.report.console import print_result
+        from agent_eval.report.console import print_line, print_result
 
         name = str(baseline_path(evalset, evalset)) if evalset else BASELINE
         found = resolved(name, folder=None)
@@ -81,7 +82,7 @@ def show(
             out.json(document(found, ExitCode.PASSED))
         for stored in found:
             print_result(out.report, stored.result)
-            out.report.print(_told(stored.result, stored.path), style="dim", soft_wrap=True)
+            print_line(out.report, _told(stored.result, stored.path), "dim")
         out.exit(ExitCode.PASSED)
 
 

@@ -17,7 +17,7 @@ def stats(json_output: JsonFlag = False, debug: DebugFlag = False) -> None:
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.judge import cache
 
-        _tell(cache.stats(), "answers", out)
+        _tell(cache.stats(), "", out)
 
 
 def clear(json_output: JsonFlag = False, debug: DebugFlag = False) -> None:
@@ -25,7 +25,7 @@ def clear(json_output: JsonFlag = False, debug: DebugFlag = False) -> None:
     with Output(json=json_output, debug=debug) as out:
         from agent_eval.judge import cache
 
-        _tell(cache.clear(), "answers removed", out)
+        _tell(cache.clear(), " removed", out)
 
 
 def _tell(held: CacheStats, what: str, out: Output) -> None:
@@ -34,8 +34,12 @@ def _tell(held: CacheStats, what: str, out: Output) -> None:
     if out.is_json:
         out.json(_document(held))
     else:
-        age = f", {_when(held.oldest)} to {_when(held.newest)}" if held.entries else ""
-        out.report.print(f"{DEFAULT_PATH}: {held.entries} {what}, {held.bytes} bytes{age}", soft_wrap=True)
+        from agent_eval.report.console import print_line
+        from agent_eval.report.text import count, size
+
+        answers = count(held.entries, "answer") + what
+        age = f", from {_minute(held.oldest)} to {_minute(held.newest)} UTC" if held.entries else ""
+        print_line(out.report, f"{DEFAULT_PATH}: {answers}, {size(held.bytes)}{age}")
     out.exit(ExitCode.PASSED)
 
 
@@ -49,6 +53,11 @@ def _document(held: CacheStats) -> dict[str, Any]:
         "oldest": _when(held.oldest),
         "newest": _when(held.newest),
     }
+
+
+def _minute(moment: float | None) -> str:
+    """`2026-01-31 09:30`."""
+    return (_when(moment) or "")[:16].replace("T", " ")
 
 
 def _when(moment: float | None) -> str | None:

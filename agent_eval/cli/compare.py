@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_eval.cli.options import DebugFlag, HtmlFile, JsonFlag
+from agent_eval.cli.options import DebugFlag, HtmlFile, JsonFlag, MarkdownFile
 from agent_eval.cli.output import Output
-from agent_eval.cli.reports import write_comparison_page, write_file
+from agent_eval.cli.reports import STDOUT, ReportFiles, write_comparison
 from agent_eval.compare.gate import Gate
-from agent_eval.errors import ExitCode, InputError, Problem
+from agent_eval.errors import ExitCode
 
 if TYPE_CHECKING:
     from agent_eval.compare.comparison import Comparison
@@ -56,22 +54,19 @@ def compare(
     results: Annotated[
         str | None, typer.Option("--results", help="Folder for results, else .agent_eval/results.")
     ] = None,
-    markdown: Annotated[
-        str | None,
-        typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown; `-` is stdout."),
-    ] = None,
+    markdown: MarkdownFile = None,
     html: HtmlFile = None,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Compare two results: what else changed, then regressions, and what of it is noise."""
-    with Output(json=json_output or markdown == "-", debug=debug) as out:
-        if json_output and markdown == "-":
-            raise InputError(Problem("--json and --markdown - both want stdout", hint="name a file"))
+    reports = {"html": html, "markdown": markdown}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.compare.comparison import compare as compared
         from agent_eval.references import paired
         from agent_eval.report.comparison import print_comparison
 
+        files = ReportFiles.of(json=json_output, **reports).prepared()
         found = paired(baseline, candidate, folder=results, eval_sets=evalset or ())
         for note in found.notes:
             out.note(f"note: {note}")
@@ -80,12 +75,10 @@ def compare(
         code = ExitCode.FAILED if failed and not exit_zero else ExitCode.PASSED
         if json_output:
             out.json(_document(comparisons, code))
-        if markdown:
-            _write_markdown(comparisons, markdown)
         for number, comparison in enumerate(comparisons):
             print_comparison(out.report, comparison, named=len(comparisons) > 1, first=number == 0)
-        if html:
-            write_comparison_page(comparisons, Path(html))
+        for error in write_comparison(comparisons, files):
+            raise error
         out.exit(code)
 
 
@@ -102,14 +95,3 @@ def _document(comparisons: list[Comparison], code: ExitCode) -> dict[str, Any]:
         for change, amount in comparison["counts"].items():
             counts[change] = counts.get(change, 0) + amount
     return {"exit_code": int(code), "counts": counts, "comparisons": found, "cases": cases}
-
-
-def _write_markdown(comparisons: list[Comparison], file: str) -> None:
-    from agent_eval.report.comparison_markdown import comparison_markdown
-
-    text = comparison_markdown(comparisons)
-    if file == "-":
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.flush()
-    else:
-        write_file(text.encode(), Path(file))

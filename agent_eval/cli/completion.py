@@ -46,18 +46,18 @@ def complete_judged_metrics() -> list[str]:
 
 def complete_kept() -> list[str]:
     """Eval sets that have results."""
-    from agent_eval.store.history import kept_eval_sets
+    from agent_eval.store.history import homes
     from agent_eval.store.summary import DEFAULT_FOLDER
 
-    return kept_eval_sets(DEFAULT_FOLDER)
+    return list(homes(DEFAULT_FOLDER))
 
 
 def complete_results() -> list[str]:
     """Results, newest first."""
-    from agent_eval.store.history import kept_eval_sets, summaries
+    from agent_eval.store.history import homes, summaries
     from agent_eval.store.summary import DEFAULT_FOLDER
 
-    found = [path for one in kept_eval_sets(DEFAULT_FOLDER) for path in summaries(DEFAULT_FOLDER, one)]
+    found = [path for home in homes(DEFAULT_FOLDER).values() for path in summaries(home)]
     return [str(path) for path in sorted(found, key=lambda path: path.name, reverse=True)]
 
 

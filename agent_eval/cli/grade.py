@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_eval.cli.garbage import collect_less_garbage
 from agent_eval.cli.options import (
     DebugFlag,
     DetailsFlag,
@@ -23,6 +22,7 @@ from agent_eval.cli.options import (
 from agent_eval.cli.output import Output, command_line
 from agent_eval.cli.results import View, exit_code, show
 from agent_eval.errors import ExitCode, InputError, Problem
+from agent_eval.garbage import collect_less_garbage
 
 if TYPE_CHECKING:
     from agent_eval.grading import Graded, Grading

@@ -61,16 +61,17 @@ def _found(eval_set: str | None, output: str | None, last: int, out: Output) -> 
     Raises:
         InputError: there is none.
     """
-    from agent_eval.store.history import kept_eval_sets, summaries
+    from agent_eval.store.history import homes, summaries
     from agent_eval.store.results import read_result
-    from agent_eval.store.summary import DEFAULT_FOLDER
+    from agent_eval.store.summary import DEFAULT_FOLDER, safe_name
 
     folder = Path(output or DEFAULT_FOLDER)
-    names = [_eval_set_id(eval_set)] if eval_set else kept_eval_sets(folder)
+    kept = homes(folder)
+    wanted = safe_name(_eval_set_id(eval_set)) if eval_set else None
     found = []
-    for name in names:
+    for name, home in kept.items():
         results = []
-        for path in summaries(folder, name)[-last:]:
+        for path in summaries(home)[-last:] if wanted in (None, name) else []:
             try:
                 results.append(read_result(path))
             except InputError as error:
@@ -78,8 +79,8 @@ def _found(eval_set: str | None, output: str | None, last: int, out: Output) -> 
         if results:
             found.append(results)
     if not found:
-        what = f"no result of `{names[0]}` in {folder}" if eval_set else f"no result in {folder}"
-        hint = did_you_mean(names[0], kept_eval_sets(folder)) if eval_set else "`agent-eval run` leaves them"
+        what = f"no result of `{wanted}` in {folder}" if wanted else f"no result in {folder}"
+        hint = did_you_mean(wanted, kept) if wanted else "`agent-eval run` leaves them"
         raise InputError(Problem(f"there is {what}", hint=hint))
     return found
 

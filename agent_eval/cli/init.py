@@ -69,7 +69,7 @@ def init(
         write_eval_set(data, eval_set)
         write_eval_set(serde.to_json(CONFIG, indent=True) + b"\n", config)
         for line in _told(found, eval_set, config, recorded=bool(recording)):
-            out.report.print(line, soft_wrap=True)
+            out.report.print(line, soft_wrap=line.startswith(" "))  # commands are copied
         out.exit(ExitCode.PASSED)
 
 
@@ -126,4 +126,5 @@ def _told(agent: Path, eval_set: Path, config: Path, *, recorded: bool) -> list[
         else f"Next, write into {eval_set.name} what you expect, or record it:\n"
         f"  agent-eval record {agent} {eval_set}\nand then:"
     )
-    return [f"wrote {eval_set}", f"wrote {config}", f"{next_step}\n  agent-eval run {agent} {eval_set}"]
+    next_step += f"\n  agent-eval run {agent} {eval_set}"
+    return [f"wrote {eval_set}", f"wrote {config}", *next_step.splitlines()]

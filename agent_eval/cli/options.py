@@ -12,7 +12,7 @@ JsonFlag = Annotated[
 DebugFlag = Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug in agent-eval.")]
 DetailsFlag = Annotated[bool, typer.Option("--print_detailed_results", help="Show every turn of every run.")]
 
-REPORTS = "Reports"
+REPORTS = "Reports (`-` for FILE is stdout)"
 """The part of --help about files with the result in other forms."""
 HtmlFile = Annotated[
     str | None,

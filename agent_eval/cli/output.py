@@ -24,14 +24,16 @@ MAX_PROBLEMS = 25
 class Output:
     """Standard output and error of one command; every way out of it has its exit code.
 
-    The report goes to stdout. With `json`, stdout has one JSON document and nothing else.
+    The report goes to stdout. With `json`, stdout has one JSON document and nothing else, and with
+    `stdout_taken` whatever else the command writes there.
     """
 
     has_document: ClassVar[bool] = False
     """Whether stdout has the JSON document."""
 
-    def __init__(self, *, json: bool = False, debug: bool = False) -> None:
+    def __init__(self, *, json: bool = False, stdout_taken: bool = False, debug: bool = False) -> None:
         self.is_json = json
+        self._stdout_taken = json or stdout_taken
         self._debug = debug
         self._stderr: Console | None = None
         self._report: Console | None = None
@@ -48,23 +50,25 @@ class Output:
     @property
     def report(self) -> Console:
         """Where the report goes."""
-        self._report = self._report or _console(stderr=self.is_json)
+        self._report = self._report or _console(stderr=self._stdout_taken)
         return self._report
 
     def note(self, text: str) -> None:
-        """A line on stderr."""
+        """Lines on stderr; on a terminal, those that are not indented are wrapped between words."""
         from agent_eval.report.text import printable
 
-        print(printable(text), file=sys.stderr)  # noqa: T201
+        if not sys.stderr.isatty():
+            print(printable(text), file=sys.stderr)  # noqa: T201
+            return
+        for line in printable(text).splitlines():
+            self.stderr.print(line, soft_wrap=line.startswith(" "))
 
     def json(self, document: Any) -> None:
         """The document on stdout."""
         from agent_eval import serde
 
         Output.has_document = True
-        sys.stdout.flush()
-        sys.stdout.buffer.write(serde.to_json(document, indent=True) + b"\n")
-        sys.stdout.flush()
+        to_stdout(serde.to_json(document, indent=True) + b"\n")
 
     def github_commands(self, commands: Iterable[str]) -> None:
         """Commands for the GitHub workflow that this is a step of."""
@@ -117,7 +121,7 @@ class Output:
             self._tell(error.problems, error.exit_code)
             self.exit(error.exit_code)
         if isinstance(error, KeyboardInterrupt):
-            self.note("interrupted; the runs that had finished are in the journal")
+            self.note("interrupted; the runs that had finished are in the journal (`run --resume` goes on)")
             self.exit(ExitCode.INTERRUPTED)
         if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -149,6 +153,13 @@ class Output:
             self.note(f"error: {problem}")
         if len(problems) > MAX_PROBLEMS:
             self.note(f"error: and {len(problems) - MAX_PROBLEMS} more like these")
+
+
+def to_stdout(data: bytes) -> None:
+    """Writes a document to standard output, after what was printed before."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 
 
 def _console(*, stderr: bool) -> Console:

@@ -82,7 +82,7 @@ def record(
             out.note("nothing was written")
             out.exit(ExitCode.PASSED)
         write_eval_set(data, path)
-        out.note(f"written to {path}; try it: agent-eval run {agent} {path} --case {eval_id}")
+        out.note(f"written to {path}; try it:\n  agent-eval run {agent} {path} --case {eval_id}")
         out.exit(ExitCode.PASSED)
 
 
@@ -135,4 +135,4 @@ class Terminal:
         for call in get_all_tool_calls(turn.intermediate_data):
             self._out.stderr.print(f"  call {printable(call_text(call))}", style="dim", soft_wrap=True)
         answer = printable(content_text(turn.final_response)) or "(no answer)"
-        self._out.stderr.print(f"agent> {answer}", soft_wrap=True)
+        self._out.stderr.print(f"agent> {answer}")

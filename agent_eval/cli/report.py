@@ -17,7 +17,7 @@ from agent_eval.cli.options import (
     MarkdownFile,
 )
 from agent_eval.cli.output import Output
-from agent_eval.cli.reports import ReportFiles, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, write_reports
 from agent_eval.cli.results import View, show
 from agent_eval.errors import ExitCode
 
@@ -52,12 +52,14 @@ def report(
     debug: DebugFlag = False,
 ) -> None:
     """Show a stored result: the tables that `run` prints."""
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.references import resolved
 
         view = View(json=json_output, detailed=print_detailed_results)
+        files = ReportFiles.of(json=json_output, **reports)
         results = resolved(result, folder=None)
-        files = ReportFiles.of(html, junit_xml, markdown, codequality).prepared()
+        files = files.prepared()
         for stored in results:
             if stored.journal is None and not stored.kept:
                 out.note(f"{stored.path}: its journal is not beside it, so there are no turns to show")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_eval.cli.output import to_stdout
 from agent_eval.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ GITLAB_FILE = "gl-code-quality-report.json"
 """Written in a GitLab job that names no other."""
 
 
+STDOUT = "-"
+"""In place of a file: standard output."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportFiles:
     """The reports that are wanted, by the file that each goes to."""
@@ -30,9 +35,21 @@ class ReportFiles:
     codequality: Path | None = None
 
     @classmethod
-    def of(cls, *names: str | None) -> ReportFiles:
-        """The files by their names, in the order of the fields."""
-        return cls(*(Path(name) if name else None for name in names))
+    def of(cls, *, json: bool, **names: str | None) -> ReportFiles:
+        """The files by their names.
+
+        Args:
+            json: whether stdout has the JSON document.
+            **names: by report; `-` is stdout.
+
+        Raises:
+            InputError: stdout is wanted twice.
+        """
+        there = [f"--{name} {STDOUT}" for name, file in names.items() if file == STDOUT]
+        wanting = (["--json"] if json else []) + there
+        if there and len(wanting) > 1:
+            raise InputError(Problem(f"only one can have stdout: {', '.join(wanting)}", hint="name a file"))
+        return cls(**{name: Path(file) for name, file in names.items() if file})
 
     def prepared(self) -> ReportFiles:
         """The same with their folders there, so that what cannot be written is told before anything runs.
@@ -41,48 +58,65 @@ class ReportFiles:
             InputError: two are one file, or one is a folder.
             OSError: a folder cannot be made.
         """
-        named = {one.name: getattr(self, one.name) for one in fields(self)}
-        wanted = {name: file.absolute() for name, file in named.items() if file}
+        named = {one.name: file for one in fields(self) if (file := getattr(self, one.name))}
+        wanted = {name: file.absolute() for name, file in named.items() if not _is_stdout(file)}
         for name, file in wanted.items():
             if file.is_dir():
                 raise InputError(Problem("is a folder, expected a file to write", str(named[name])))
             if any(other == file and name < another for another, other in wanted.items()):
                 raise InputError(Problem("two reports cannot be one file", str(named[name])))
             file.parent.mkdir(parents=True, exist_ok=True)
-        return ReportFiles(**wanted)
+        return ReportFiles(**(named | wanted))
+
+
+def _is_stdout(file: Path) -> bool:
+    return str(file) == STDOUT
 
 
 def write_reports(results: Sequence[Stored], files: ReportFiles) -> list[OSError]:
     """Writes each report that is wanted; the errors are of those that cannot be written."""
-    wanted: list[tuple[Path | None, Callable[[Sequence[Stored]], bytes]]] = [
-        (files.html, _html),
-        (files.junit_xml, _junit_xml),
-        (files.markdown, _markdown),
-        (files.codequality, _code_quality),
-    ]
+    return _written(
+        [
+            (files.html, lambda: _html(results)),
+            (files.junit_xml, lambda: _junit_xml(results)),
+            (files.markdown, lambda: _markdown(results)),
+            (files.codequality, lambda: _code_quality(results)),
+        ]
+    )
+
+
+def write_comparison(comparisons: Sequence[Comparison], files: ReportFiles) -> list[OSError]:
+    """Writes each report of a comparison that is wanted; the errors are of those that cannot be written."""
+
+    def html() -> bytes:
+        from agent_eval.report.html.comparison import comparison_page
+
+        return comparison_page(comparisons)
+
+    def markdown() -> bytes:
+        from agent_eval.report.comparison_markdown import comparison_markdown
+
+        return comparison_markdown(comparisons).encode()
+
+    return _written([(files.html, html), (files.markdown, markdown)])
+
+
+def _written(wanted: Iterable[tuple[Path | None, Callable[[], bytes]]]) -> list[OSError]:
     errors = []
     for file, made in wanted:
-        if file:
-            try:
-                write_file(made(results), file)
-            except OSError as error:
-                errors.append(error)
+        try:
+            if file and _is_stdout(file):
+                to_stdout(made())
+            elif file:
+                _write_file(made(), file)
+        except BrokenPipeError:  # who reads has gone
+            raise
+        except OSError as error:
+            errors.append(error)
     return errors
 
 
-def write_comparison_page(comparisons: Sequence[Comparison], file: Path) -> None:
-    """Writes the page of a comparison.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    from agent_eval.report.html.comparison import comparison_page
-
-    file.absolute().parent.mkdir(parents=True, exist_ok=True)
-    write_file(comparison_page(comparisons), file)
-
-
-def write_file(data: bytes, file: Path) -> None:
+def _write_file(data: bytes, file: Path) -> None:
     """Writes a report whole or not at all; what is no regular file, as a pipe, is written to.
 
     Raises:

@@ -9,7 +9,7 @@ from agent_eval.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from agent_eval.options import Options
-    from agent_eval.preparation import Given
+    from agent_eval.selection import Given
 
 
 def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
@@ -19,9 +19,9 @@ def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
         InputError: it has no journal, or the options cannot go with it.
     """
     from agent_eval.options import ALL_CASES
-    from agent_eval.preparation import Given
     from agent_eval.references import resolved
     from agent_eval.reruns import Again, Earlier
+    from agent_eval.selection import Given
 
     which, name = rerun
     if which not in list(Again):

@@ -52,10 +52,10 @@ def _report(results: Sequence[Stored], view: View, out: Output) -> None:
             failures.print_details(console, one.records())
         if one.result.totals.passed < one.result.totals.cases or one.result.totals.crashed_runs:
             failures.print_failures(console, one.result, _unpassed(one))
-        console.print(report.plain(f"Result: {one.path}", "dim"), soft_wrap=True)
+        report.print_line(console, f"Result: {one.path}", "dim")
         for path in one.adk_results:
             if path != one.path:
-                console.print(report.plain(f"ADK result: {path}", "dim"), soft_wrap=True)
+                report.print_line(console, f"ADK result: {path}", "dim")
     if len(results) > 1:
         console.print()
         report.print_totals(console, [one.result for one in results])

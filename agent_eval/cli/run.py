@@ -7,13 +7,13 @@ import re
 import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from agent_eval.cli.adk_export import agent_folders, make_history_folders, with_adk_results
 from agent_eval.cli.completion import complete_cases, complete_eval_sets, complete_targets
-from agent_eval.cli.garbage import collect_less_garbage
+from agent_eval.cli.interrupts import interrupts
 from agent_eval.cli.options import (
     CodeQualityFile,
     DebugFlag,
@@ -29,10 +29,12 @@ from agent_eval.cli.options import (
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
-from agent_eval.cli.reports import ReportFiles, tell_ci, write_reports
+from agent_eval.cli.reports import STDOUT, ReportFiles, tell_ci, write_reports
 from agent_eval.cli.rerun import again
 from agent_eval.cli.results import View, exit_code, show
+from agent_eval.cli.resume import going_on
 from agent_eval.errors import ExitCode, InputError, Problem
+from agent_eval.garbage import collect_less_garbage
 
 if TYPE_CHECKING:
     from agent_eval.pipeline import Finished
@@ -58,7 +60,20 @@ AGENT = "Agent"
 """The part of --help about how the agent is reached."""
 
 
+def _parallelism(given: str) -> int | Literal["auto"]:
+    if given == "auto":
+        return "auto"
+    try:
+        number = int(given)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"{given!r} is neither `auto` nor a whole number from 1 on")
+    return number
+
+
 def run(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(
@@ -118,6 +133,22 @@ def run(
             rich_help_panel=CASES,
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with an evaluation that was broken off: the newest, or that of the RESULT named.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
+    resume_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--resume_anyway",
+            help="The same, though eval set, config or agent have changed since.",
+            rich_help_panel=CASES,
+        ),
+    ] = False,
     watch: Annotated[
         bool,
         typer.Option(
@@ -135,7 +166,26 @@ def run(
     num_runs: Annotated[
         int | None, typer.Option("--num_runs", min=1, help="Runs of each case; overrides the config.")
     ] = None,
-    parallelism: Annotated[int, typer.Option("--parallelism", min=1, help="Runs at once.")] = 4,
+    parallelism: Annotated[
+        Any,
+        typer.Option(
+            "--parallelism",
+            parser=_parallelism,
+            metavar="N|auto",
+            help="Runs at once; auto: more while they stay as fast, half as many on a 429.",
+        ),
+    ] = "4",
+    rpm: Annotated[
+        int | None,
+        typer.Option("--rpm", min=1, help="Model calls a minute, of agents whose calls can be seen."),
+    ] = None,
+    tpm: Annotated[int | None, typer.Option("--tpm", min=1, help="Tokens a minute of these calls.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, help="Make the runs in this many processes, each with a share of them."
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
     metric_timeout: Annotated[
         float, typer.Option("--metric_timeout", min=0.001, help="Seconds a metric may take for one run.")
@@ -226,14 +276,18 @@ def run(
     debug: DebugFlag = False,
 ) -> None:
     """Run eval sets against an agent, and say which cases passed."""
-    named, eval_sets = _targets(targets or [], url or agent)
+    resume = resume or resume_anyway
+    named, eval_sets = _targets([] if resume else targets or [], url or agent)
     view = View(quiet=quiet, json=json_output, detailed=print_detailed_results)
-    with Output(json=json_output, debug=debug) as out:
+    reports = {"html": html, "junit_xml": junit_xml, "markdown": markdown, "codequality": codequality}
+    with Output(json=json_output, stdout_taken=STDOUT in reports.values(), debug=debug) as out:
         from agent_eval.agents.resolve import AgentOptions  # what runs is imported to run
         from agent_eval.inputs.choice import Choice
         from agent_eval.options import JudgeOptions, Options
         from agent_eval.preparation import plan_evaluation
+        from agent_eval.selection import Given
 
+        files = ReportFiles.of(json=json_output, **reports)
         options = Options(
             agent=None if url else named,
             eval_sets=(*eval_sets, *(evalset or ())),
@@ -242,6 +296,9 @@ def run(
             config=config,
             num_runs=num_runs,
             parallelism=parallelism,
+            rpm=rpm,
+            tpm=tpm,
+            workers=workers,
             timeout=timeout,
             metric_timeout=metric_timeout,
             seed=seed,
@@ -271,9 +328,12 @@ def run(
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))
-        files = ReportFiles.of(html, junit_xml, markdown, codequality)
+        if resume:
+            planned = going_on(context, targets or [], options, anyway=resume_anyway)
+        else:
+            planned = again(rerun, options) if rerun else (options, Given())
         with redirect_stdout(sys.stderr):  # code that is imported may print, too
-            evaluation = plan_evaluation(*again(rerun, options) if rerun else (options,))
+            evaluation = plan_evaluation(*planned)
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 
@@ -302,8 +362,8 @@ def _run(
     adk_folders: dict[str, Path] | None,
     files: ReportFiles,
 ) -> ExitCode:
-    from agent_eval.cli.progress import watched
-    from agent_eval.pipeline import evaluate
+    from agent_eval.cli.progress import Load, watched
+    from agent_eval.pipeline import Underway
     from agent_eval.stored import Stored
 
     make_history_folders(adk_folders or {})
@@ -314,14 +374,21 @@ def _run(
     for warning in evaluation.warnings:
         out.note(f"warning: {warning}")
     finished: list[Finished] = []
+    load = Load(evaluation.places, evaluation.traffic)
+    is_cut_short = False
     collect_less_garbage()
 
     async def main() -> None:  # returns nothing: asyncio.run spells out what its main task returned
-        finished.extend(await evaluate(evaluation, progress))
+        nonlocal is_cut_short
+        async with Underway(evaluation) as underway:
+            with interrupts(underway.stop, out):
+                await underway.make(progress=progress)
+            is_cut_short = underway.is_cut_short
+            finished.extend(underway.finish())
 
     # what agents print must not mix with the report, and the folder they change to is theirs
     with (
-        watched(out.stderr, evaluation.runs, quiet=view.quiet) as progress,
+        watched(out.stderr, evaluation.runs, load, quiet=view.quiet) as progress,
         redirect_stdout(sys.stderr),
         chdir(Path.cwd()),
     ):
@@ -329,13 +396,16 @@ def _run(
             asyncio.run(main())
         except OSError as error:  # such as a full disk: what had finished before is in the journals
             out.note(f"error: results cannot be written: {error}; finished runs are in the journal")
+            out.note("when that is mended, `agent-eval run --resume` goes on")
             return ExitCode.NOT_EVALUATED
-    for warning in evaluation.judges.warnings:
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+    for warning in evaluation.troubles:
         out.note(f"warning: {warning}")
     results = [Stored(one.result, one.summary, one.journal) for one in finished]
     if adk_folders:
         results = with_adk_results(results, evaluation, adk_folders, out)
-    code = exit_code(results)
+    code = ExitCode.INTERRUPTED if is_cut_short else exit_code(results)
     show(results, view, code, out)
     for unwritten in [*write_reports(results, files), *tell_ci(results, files, out)]:
         out.note(f"error: a report cannot be written: {unwritten}; the result is kept")
@@ -404,6 +474,7 @@ def _plan_document(evaluation: Evaluation) -> dict[str, Any]:
                     {
                         "metric_name": metric.name,
                         "threshold": metric.eval_metric.criterion and metric.eval_metric.criterion.threshold,
+                        "better": metric.info.better.value if metric.info.better else None,
                         "needs_judge": metric.needs_judge,
                         "judge_model": metric.judge_model,
                     }

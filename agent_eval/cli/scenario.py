@@ -103,16 +103,17 @@ def generate(
 
 def _tell(written: Written, out: Output) -> None:
     """What is new in the eval set, and what was there already."""
-    from agent_eval.report.text import count, printable
+    from agent_eval.report.console import print_line
+    from agent_eval.report.text import count
 
     added = {case.eval_id: case.conversation_scenario for case in written.added}
     if out.is_json:
         out.json({"path": str(written.path), "added": list(added), "known": written.known})
     else:
-        out.report.print(printable(f"{written.path}: {count(len(added), 'case')} added"), soft_wrap=True)
+        print_line(out.report, f"{written.path}: {count(len(added), 'case')} added")
         for eval_id, scenario in added.items():
             prompt = scenario.starting_prompt if scenario else ""
-            out.report.print(printable(f"  {eval_id}  {' '.join(prompt.split())}"), soft_wrap=True)
+            print_line(out.report, f"  {eval_id}  {' '.join(prompt.split())}")
         for eval_id in written.known:
-            out.report.print(f"  {printable(eval_id)}  was there already", soft_wrap=True)
+            print_line(out.report, f"  {eval_id}  was there already")
     out.exit(ExitCode.PASSED)

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,10 @@ from agent_eval.errors import AgentEvalError, ExitCode
 if TYPE_CHECKING:
     from agent_eval.cli.output import Output
     from agent_eval.options import Options
-    from agent_eval.preparation import ReadSet
+    from agent_eval.selection import ReadSet
 
 LOOK_SECONDS = 0.3
 """Between looks at the files. A change is acted on when the next look finds no further one."""
-CODE = {".py", ".json", ".yaml", ".yml", ".toml", ".md", ".txt", ".jinja", ".env"}
-"""Endings of files that an agent is made of."""
 
 Stamp = tuple[int, int]
 
@@ -55,11 +53,12 @@ class Watched:
 
 def look(options: Options) -> Watched:
     """What there is now."""
+    from agent_eval.agents.sources import source_files
     from agent_eval.inputs.choice import fitting
     from agent_eval.inputs.discovery import find_agent, selected_eval_sets
     from agent_eval.inputs.evalsets import case_sha256
     from agent_eval.inputs.project import find_project
-    from agent_eval.preparation import names_of, read_set
+    from agent_eval.selection import names_of, read_set
 
     seen = Watched()
     try:
@@ -74,7 +73,8 @@ def look(options: Options) -> Watched:
             agents = {
                 find_agent(case, options.agent or options.url, project).reference for case in read.cases
             }
-            seen.code |= dict(_code([*agents, *_beside(read)]))
+            for reference in (*agents, *_beside(read)):
+                seen.code |= {path: _stamp(path) for path in source_files(reference)}
     except AgentEvalError as error:
         seen.problem = str(error)
     return seen
@@ -85,26 +85,6 @@ def _beside(read: ReadSet) -> Iterator[str]:
     for path in (read.loaded.path, read.config.path):
         if path:
             yield from (str(module) for module in path.parent.glob("*.py"))
-
-
-def _code(references: Iterable[str]) -> Iterator[tuple[Path, Stamp]]:
-    for reference in references:
-        for file in _files(reference):
-            if file.suffix in CODE or file.name == ".env":
-                yield file, _stamp(file)
-
-
-def _files(reference: str) -> Iterator[Path]:
-    """The files of an agent: its folder's, or those of the module that it names."""
-    path = Path(reference)
-    if not path.exists():
-        module = Path(*reference.partition(":")[0].split("."))
-        path = module if module.is_dir() else module.with_suffix(".py")
-    if path.is_file():
-        yield path
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
-        yield from (Path(folder) / name for name in names)
 
 
 def _stamp(path: Path) -> Stamp:

@@ -1,4 +1,4 @@
-"""Rules about answers that are not the expected ones (AE201 to AE213)."""
+"""Rules about answers that are not the expected ones (AE201 to AE213, AE218)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import lru_cache
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
 from agent_eval.diagnose.evidence import Evidence, Run, Turn
 from agent_eval.diagnose.grounds import Grounds, follows_from, grounds_of, lacking, shared, tool_grounds_of
-from agent_eval.diagnose.wording import listed, quoted
+from agent_eval.diagnose.wording import cut, listed, quoted
 from agent_eval.diagnose.words import language, negations, overlap, without_form, words
-from agent_eval.schema.trace import EvalStatus
+from agent_eval.schema.trace import INTERRUPTED, EvalStatus
 
 MEANING_METRIC = "final_response_match_v2"
 
@@ -60,10 +60,35 @@ def no_answer(evidence: Evidence) -> Iterator[Clue]:
         yield Clue(
             f"the agent gave no final text{after}",
             "let the agent sum up what its tools returned (no `skip_summarization`), and see the turn's "
-            "events for an error or a limit of output tokens",
+            "events for an empty answer of the model",
             Level.WHOLE,
             turn.number,
         )
+
+
+def incident(evidence: Evidence) -> Iterator[Clue]:
+    """A turn that had an error on the way, or whose answer was cut off."""
+    for turn in evidence.failed_turns:
+        found = turn.actual.incidents
+        if not found:
+            continue
+        others = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        last = found[-1]
+        answer = f"the answer is {quoted(turn.answer, 60)}" if turn.answer.strip() else "there is no answer"
+        cut_answer = evidence.kind in TEXTS and last.step >= len(turn.steps) - 1
+        yield Clue(
+            f"`{cut(last.author, 60)}` reported {cut(last.told, 120)}{others}, and {answer}",
+            _REMEDIES.get(last.code, "see the turn's steps in `--print_detailed_results` or the page"),
+            Level.WHOLE if cut_answer else Level.PART,
+            turn.number,
+        )
+
+
+_REMEDIES = {
+    "MAX_TOKENS": "raise `max_output_tokens`, which thinking uses up as well, or ask for shorter answers",
+    "SAFETY": "see the model's `safety_settings`, and whether the case should expect a refusal",
+    INTERRUPTED: "the answer was broken off: expect only what was said, or do not interrupt it",
+}
 
 
 def only_form(evidence: Evidence) -> Iterator[Clue]:
@@ -317,6 +342,7 @@ TEXTS = ANSWERS | {Kind.TEXT_CHECK}
 
 RULES = (
     Rule("AE201", ANSWERS, no_reference),
+    Rule("AE218", TEXTS | {Kind.JUDGED, Kind.CALLS, Kind.TOOL_CHECK}, incident),
     Rule("AE202", TEXTS | {Kind.JUDGED}, no_answer),
     Rule("AE203", TEXTS | {Kind.OTHER}, only_form),
     Rule("AE204", TEXTS, other_language),

@@ -1,4 +1,4 @@
-"""Rules about runs that crashed (AE401 to AE414)."""
+"""Rules about runs that crashed (AE401 to AE415)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ UNREACHABLE = re.compile(
     r"|ReadTimeout|ReadError|RemoteProtocolError|\b50[0234]\b|\bUNAVAILABLE\b|all connection attempts failed",
     re.IGNORECASE,
 )
-
-AGAIN = "try again with a lower `--parallelism`, and with `--retry_crashed 2` for what is left"
 
 
 def _message(evidence: Evidence) -> str:
@@ -173,7 +171,8 @@ def quota(evidence: Evidence) -> Iterator[Clue]:
     if QUOTA.search(_message(evidence)):
         yield Clue(
             f"a quota or a rate limit was reached: {_told(evidence)}",
-            f"{AGAIN}; a quota for a day needs another key or another day",
+            "try again with a lower `--parallelism` or `auto`, or with a limit by `--rpm`; "
+            "a quota for a day needs another key or another day",
             Level.WHOLE,
         )
 
@@ -190,6 +189,21 @@ def run_timeout(evidence: Evidence) -> Iterator[Clue]:
         f"{error.message}, in turn {max(len(turns), 1)}{where}",
         "see whether a tool or a model hangs, or the agent goes round in circles (`RunConfig.max_llm_calls` "
         "limits that); if it only takes long, raise `--timeout`",
+        Level.WHOLE,
+    )
+
+
+def worker_died(evidence: Evidence) -> Iterator[Clue]:
+    """A run that took its process with it."""
+    error = evidence.error
+    if error is None or error.type != "WorkerDiedError":
+        return
+    frames = _own_frames(error.traceback or "")
+    where = f", in `{frames[0][2]}` ({frames[0][0]}, line {frames[0][1]})" if frames else ""
+    yield Clue(
+        f"{error.message}{where}",
+        "see what native code, `os._exit` or hunger for memory is in the agent and its tools; "
+        "the other runs were not harmed",
         Level.WHOLE,
     )
 
@@ -289,8 +303,14 @@ def tool_raised(evidence: Evidence) -> Iterator[Clue]:
         )
 
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_FRAME = re.compile(r'File "([^"]+)", line (\d+),? in (\S+)')
 _FOREIGN = re.compile(r"site-packages|[/\\]agent_eval[/\\]|[/\\]lib[/\\]python3")
+
+
+def _own_frames(traceback: str) -> list[tuple[str, str, str]]:
+    """File, line and function of the frames that are in the user's code."""
+    own = (frame for frame in _FRAME.findall(traceback) if not _FOREIGN.search(frame[0]))
+    return [(PureWindowsPath(file).name, line, function) for file, line, function in own]
 
 
 def agent_raised(evidence: Evidence) -> Iterator[Clue]:
@@ -298,16 +318,16 @@ def agent_raised(evidence: Evidence) -> Iterator[Clue]:
     error = evidence.error
     if error is None:
         return
-    frames = [frame for frame in _FRAME.findall(error.traceback or "") if not _FOREIGN.search(frame[0])]
+    frames = _own_frames(error.traceback or "")
     where = ""
     if frames:
         file, line, function = frames[-1]
-        where = f", in `{function}` ({PureWindowsPath(file).name}, line {line})"
+        where = f", in `{function}` ({file}, line {line})"
     turn = len(evidence.run.turns) or None
     asked = f" at {quoted(evidence.run.turns[-1].asked, 50)}" if turn else ""
     yield Clue(
         f"the agent raised {_told(evidence)}{where}{asked}",
-        "see the traceback with `agent-eval report --print_detailed_results`",
+        "see the traceback with `agent-eval report latest --print_detailed_results`",
         Level.REST,
         turn,
     )
@@ -341,4 +361,5 @@ RULES = (
     Rule("AE412", CRASHES, tool_raised),
     Rule("AE413", CRASHES, agent_raised),
     Rule("AE414", frozenset({Kind.USER}), simulated_user),
+    Rule("AE415", CRASHES, worker_died),
 )

@@ -15,6 +15,7 @@ from agent_eval.schema.trace import (
     FunctionCall,
     FunctionResponse,
     Invocation,
+    InvocationEvent,
     InvocationEvents,
     get_all_tool_calls,
     get_all_tool_responses,
@@ -70,6 +71,12 @@ class Turn:
         return self.actual.final_response.text if self.actual.final_response else ""
 
     @property
+    def steps(self) -> list[InvocationEvent]:
+        """What the agent did, one after the other; empty where only calls are known."""
+        data = self.actual.intermediate_data
+        return data.invocation_events if isinstance(data, InvocationEvents) else []
+
+    @property
     def calls(self) -> list[FunctionCall]:
         """The tool calls made."""
         return get_all_tool_calls(self.actual.intermediate_data)
@@ -92,9 +99,7 @@ class Turn:
     @property
     def code_output(self) -> list[str]:
         """What code that the model wrote has printed."""
-        data = self.actual.intermediate_data
-        events = data.invocation_events if isinstance(data, InvocationEvents) else []
-        parts = [part for event in events if event.content for part in event.content.parts or ()]
+        parts = [part for event in self.steps if event.content for part in event.content.parts or ()]
         return [part.code_execution_result.output or "" for part in parts if part.code_execution_result]
 
 

@@ -195,7 +195,7 @@ def metric_raised(evidence: Evidence) -> Iterator[Clue]:
         return
     yield Clue(
         f"the metric raised {cut(f'{error.type}: {error.message}', 160)}",
-        "mend it; `agent-eval report --print_detailed_results` shows the traceback",
+        "mend it; `agent-eval report latest --print_detailed_results` shows the traceback",
         Level.REST,
     )
 
@@ -207,7 +207,7 @@ def says_nothing(evidence: Evidence) -> Iterator[Clue]:
             f"the metric gave no verdict: {_reason(evidence)}",
             "set `overall_eval_status` to PASSED or FAILED; NOT_EVALUATED keeps a case from passing"
             if evidence.is_custom
-            else "see the run's turns with `agent-eval report --print_detailed_results`",
+            else "see the run's turns with `agent-eval report latest --print_detailed_results`",
             Level.REST,
         )
 

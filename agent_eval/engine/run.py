@@ -12,6 +12,9 @@ from typing import Any, Protocol
 from agent_eval import clock, serde
 from agent_eval.agents.base import Agent, AgentSession, SessionRequest, ToolRules, Turn
 from agent_eval.agents.earlier import earlier_events, earlier_turns
+from agent_eval.load.backoff import backoff
+from agent_eval.load.refusals import Refusal, refusal_of
+from agent_eval.load.traffic import RunTraffic, Traffic
 from agent_eval.plan import RunSpec
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
@@ -45,6 +48,10 @@ class Scorer(Protocol):
         """One result a metric. Turns before those that count are context."""
         ...
 
+    async def aclose(self) -> None:
+        """Gives back what the metrics hold."""
+        ...
+
 
 class RunTimeoutError(Exception):
     """A run took longer than it may."""
@@ -69,26 +76,45 @@ class Played:
     """What the simulated user cost over all attempts."""
 
 
-async def play(spec: RunSpec, agent: Agent, player: Callable[[], Player]) -> Played:
+async def play(
+    spec: RunSpec, agent: Agent, player: Callable[[], Player], traffic: Traffic | None = None
+) -> Played:
     """Has the conversation of one run; a crashed one is tried again as often as the spec allows.
 
-    Whatever goes wrong inside is in the record.
+    One that an endpoint refused, as it was asked too much, is tried again besides, after a pause that is
+    for all runs. Whatever goes wrong inside is in the record.
+
+    Args:
+        spec: the run.
+        agent: who answers.
+        player: gives who asks, anew for each attempt.
+        traffic: what all runs have in common that call the same models.
     """
     failed: list[FailedAttempt] = []
     simulator: SimulatorUsage | None = None
+    calls = RunTraffic(traffic, spec.agent)
+    crashed = refused = 0
     while True:
-        started, start = clock.now(), clock.monotonic()
+        await calls.begin()
+        started, start, waited = clock.now(), clock.monotonic(), calls.waited
         user = player()
-        conversation = Conversation(spec, agent, user)
+        conversation = Conversation(spec, agent, user, calls)
         error = await conversation.play()
-        seconds = round(clock.monotonic() - start, 4)
+        seconds = round(clock.monotonic() - start - (calls.waited - waited), 4)
         if user.usage:
             simulator = simulator + user.usage if simulator else user.usage
-        if error is None or len(failed) >= spec.retries:
+        if error is None:
+            calls.succeeded()
+            return Played(spec, conversation, started, seconds, None, failed, simulator)
+        attempt = FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error)
+        if conversation.refusal and await calls.again(conversation.refusal, refused + 1):
+            refused += 1
+        elif crashed < spec.retries:
+            crashed += 1
+            await asyncio.sleep(backoff(crashed, first=RETRY_SECONDS, longest=MAX_RETRY_SECONDS))
+        else:
             return Played(spec, conversation, started, seconds, error, failed, simulator)
-        failed.append(FailedAttempt(started=clock.timestamp(started), seconds=seconds, error=error))
-        wait = min(RETRY_SECONDS * 2 ** (len(failed) - 1), MAX_RETRY_SECONDS)
-        await asyncio.sleep(clock.jittered(wait))
+        failed.append(attempt)
 
 
 async def score(played: Played, scorer: Scorer) -> RunRecord:
@@ -121,6 +147,25 @@ async def score(played: Played, scorer: Scorer) -> RunRecord:
     )
 
 
+def lost(
+    spec: RunSpec, error: ErrorInfo, started: float, seconds: float, failed: Sequence[FailedAttempt] = ()
+) -> RunRecord:
+    """The record of a run of which nothing is left but how it ended."""
+    return RunRecord(
+        eval_set_id=spec.eval_set_id,
+        eval_id=spec.case.eval_id,
+        run_index=spec.run_index,
+        seed=spec.seed,
+        status=RunStatus.CRASHED,
+        started=clock.timestamp(started),
+        seconds=seconds,
+        error=error,
+        failed_attempts=list(failed),
+        stopped_by=StoppedBy.ERROR if spec.case.conversation_scenario else None,
+        **expectations(spec.case.scored),
+    )
+
+
 def expectations(case: EvalCase) -> dict[str, Any]:
     """What a case expects, as a run record has it."""
     return {
@@ -148,8 +193,9 @@ def expected_turns(case: EvalCase) -> list[ExpectedTurn] | None:
 class Conversation:
     """The agent and the player talking, and what is left of it if it breaks off."""
 
-    def __init__(self, spec: RunSpec, agent: Agent, player: Player) -> None:
+    def __init__(self, spec: RunSpec, agent: Agent, player: Player, calls: RunTraffic) -> None:
         self._spec = spec
+        self._calls = calls
         self._agent = agent
         self._player = player
         given = spec.case.session_input
@@ -165,12 +211,15 @@ class Conversation:
             tools=ToolRules(spec.config.tool_mocks, spec.config.tool_confirmation),
             events=events,
             history=history,
+            calls=calls,
         )
         self._turns = [*history]
         """Those from before the run, then those taken; the last one may have broken off."""
         self._context = len(history) + spec.case.context_turns
         """How many of them do not count."""
         self._timed_out = False
+        self.refusal: Refusal | None = None
+        """What broke it off, if an endpoint was asked too much."""
         self.state: Any = serde.plain(self.request.state)
 
     @property
@@ -199,6 +248,7 @@ class Conversation:
         """
         try:
             async with asyncio.timeout(self._spec.timeout) as limit, asyncio.TaskGroup() as group:
+                self._calls.limit = limit
                 talk = group.create_task(self._talk())
         except TimeoutError:
             if not limit.expired():
@@ -206,6 +256,8 @@ class Conversation:
             self._timed_out = True
             error = RunTimeoutError(f"the run took longer than {self._spec.timeout:g} s (--timeout)")
             return error_info(error)
+        finally:
+            self._calls.limit = None
         if talk.cancelled():
             return ErrorInfo(type="CancelledError", message="the agent cancelled its own task")
         return talk.result()
@@ -223,6 +275,8 @@ class Conversation:
                 raise
             return error_info(error)
         except BaseException as error:
+            if not isinstance(error, SimulatedUserError):  # its model was asked again already
+                self.refusal = refusal_of(error)
             return error_info(error)
         finally:
             if session is not None:
@@ -231,11 +285,11 @@ class Conversation:
         return None
 
     async def _take_turn(self, session: AgentSession, turn: Turn) -> None:
-        start = clock.monotonic()
+        start, waited = clock.monotonic(), self._calls.waited
         try:
             await session.send(turn)
         finally:
-            turn.seconds = clock.monotonic() - start
+            turn.seconds = clock.monotonic() - start - (self._calls.waited - waited)
             self._turns.append(turn.invocation())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -60,6 +60,13 @@ def load_config(path: Path) -> LoadedConfig:
     config = parse_config(data, str(path))
     warnings = tuple(_unknown_keys(data, str(path)))
     return LoadedConfig(config, path, hashlib.sha256(data).hexdigest(), warnings)
+
+
+def with_num_runs(config: LoadedConfig, num_runs: int) -> LoadedConfig:
+    """A config whose cases run so often."""
+    multi = config.config.multi_run_config.model_copy(update={"num_runs": num_runs})
+    changed = config.config.model_copy(update={"multi_run_config": multi})
+    return replace(config, config=changed)
 
 
 def _unknown_keys(data: bytes, file: str) -> Iterator[str]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from agent_eval.addresses import public_address
 from agent_eval.judge.base import Failure, ModelError, Reply, Request, Usage
+from agent_eval.judge.clients import ClientModel
 from agent_eval.judge.dialect import Dialect, Form, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
-from agent_eval.threads import in_thread
+from agent_eval.load.backoff import asked_in_details, details_of
 
 _BLOCKED = frozenset(
     {
@@ -42,14 +40,11 @@ _NAMES_OF_FILES: Any = {
 """The Gemini API has no such key, and the SDK refuses it there."""
 
 
-class GeminiModel:
-    """A Gemini model; its client is made when it is asked first, as importing the SDK takes a while."""
+class GeminiModel(ClientModel):
+    """A Gemini model."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._client: Any = None
-        self._opening = asyncio.Lock()
-        self._interpreter = Interpreter(self._send)
+        super().__init__(name, Interpreter(self._send))
 
     @property
     def endpoint(self) -> str:
@@ -64,23 +59,7 @@ class GeminiModel:
             os.environ.get(variable, "").lower() in ("true", "1") for variable in _USE_VERTEX
         )
 
-    async def ask(self, request: Request) -> Reply:
-        """One reply.
-
-        Raises:
-            ModelError: none came, and why.
-        """
-        async with self._opening:
-            if self._client is None:
-                self._client = await in_thread(self._open)
-        return await self._interpreter.ask(request)
-
     def _open(self) -> Any:
-        """The client.
-
-        Raises:
-            ModelError: it lacks credentials.
-        """
         if not self._uses_vertex and not any(os.environ.get(variable) for variable in _KEYS):
             raise ModelError(Failure.CREDENTIALS, f"{self.name}: {' or '.join(_KEYS)} is not set")
         from google import genai
@@ -117,10 +96,10 @@ class GeminiModel:
         if isinstance(error, errors.APIError):
             told = f"{self.name}: {error.code} {error.status}: {brief(error.message)}"
             failure = failure_of_status(error.code)
-            details = _details(error.details)
+            details = details_of(error.details)
             if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
                 failure = Failure.CREDENTIALS  # though the status is 400
-            return EndpointError(failure, told, status=error.code, retry_after=_retry_after(details))
+            return EndpointError(failure, told, status=error.code, retry_after=asked_in_details(details))
         told = f"{self.name}: {type(error).__name__}: {brief(error)}"
         if isinstance(error, errors.UnknownApiResponseError):
             return EndpointError(Failure.SERVER, told)
@@ -135,13 +114,10 @@ class GeminiModel:
         pager = await self._client.aio.models.list()
         return [model.name.rpartition("/")[2] async for model in pager if model.name]
 
-    async def aclose(self) -> None:
-        """Closes the client's connections."""
-        if self._client is not None:
-            await self._client.aio.aclose()
-            if close := getattr(self._client, "close", None):  # older SDKs have none
-                close()
-            self._client = None
+    async def _close(self, client: Any) -> None:
+        await client.aio.aclose()
+        if close := getattr(client, "close", None):  # older SDKs have none
+            close()
 
 
 def _settings(request: Request, dialect: Dialect) -> dict[str, Any]:
@@ -193,19 +169,3 @@ def _usage(given: Any) -> Usage:
         return Usage()
     output = (given.candidates_token_count or 0) + (given.thoughts_token_count or 0)
     return Usage((given.prompt_token_count or 0) + (given.tool_use_prompt_token_count or 0), output)
-
-
-def _details(document: Any) -> list[Mapping[str, Any]]:
-    """The `details` of an error, whatever the endpoint sent."""
-    error = document.get("error", document) if isinstance(document, dict) else None
-    details = error.get("details") if isinstance(error, dict) else None
-    return [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
-
-
-def _retry_after(details: list[Mapping[str, Any]]) -> float | None:
-    """The seconds of a RetryInfo, such as `"12.5s"`."""
-    for detail in details:
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")))
-        if found:
-            return float(found[1])
-    return None

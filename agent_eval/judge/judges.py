@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Judges:
         *,
         parallelism: int = DEFAULT_PARALLELISM,
         max_calls: int | None = None,
+        calls: Iterator[int] | None = None,
         cache: JudgeCache | None = None,
         code_folders: tuple[Path, ...] = (),
     ) -> None:
@@ -60,11 +62,12 @@ class Judges:
         Args:
             parallelism: judge calls under way at once.
             max_calls: judge calls in all (`--max_judge_calls`); None for no limit.
+            calls: numbers them from 0; worker processes share one, so that the limit holds for all.
             cache: where usable replies are kept, if they are; it is closed with the judges.
             code_folders: where the code of Python models is looked for, besides installed packages.
         """
         self._models: dict[str, Model] = {}
-        self._gate = _Gate(parallelism, max_calls)
+        self._gate = _Gate(parallelism, max_calls, calls or count())
         self._cache = cache
         self._code_folders = code_folders
 
@@ -116,10 +119,10 @@ class Judges:
 class _Gate:
     """What passes it: so many calls at once, and so many in all."""
 
-    def __init__(self, parallelism: int, max_calls: int | None) -> None:
+    def __init__(self, parallelism: int, max_calls: int | None, calls: Iterator[int]) -> None:
         self.places = asyncio.Semaphore(parallelism)
         self._max_calls = max_calls
-        self._calls = 0
+        self._calls = calls
 
     def take_call(self) -> None:
         """Counts a call.
@@ -127,9 +130,8 @@ class _Gate:
         Raises:
             ModelError: there were all that may be.
         """
-        if self._max_calls is not None and self._calls >= self._max_calls:
+        if self._max_calls is not None and next(self._calls) >= self._max_calls:
             raise ModelError(Failure.BUDGET, f"the {self._max_calls} calls of --max_judge_calls are used up")
-        self._calls += 1
 
 
 class _Gated:

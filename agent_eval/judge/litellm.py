@@ -9,22 +9,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_eval.addresses import public_address
-from agent_eval.judge.base import Failure, Reply, Request
+from agent_eval.judge.base import Failure
+from agent_eval.judge.clients import ClientModel
 from agent_eval.judge.endpoints import brief
 from agent_eval.judge.openai import ChatEndpoint, failure_of
 from agent_eval.judge.retries import EndpointError
-from agent_eval.threads import in_thread
 
 PREFIX = "litellm/"
 
 
-class LiteLLMModel:
+class LiteLLMModel(ClientModel):
     """A model by litellm's name for it, such as `litellm/anthropic/...`."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._conversation = ChatEndpoint(name, self._complete, _failure_of)
-        self._package: Any = None
+        super().__init__(name, ChatEndpoint(name, self._complete, _failure_of))
 
     @property
     def endpoint(self) -> str:
@@ -36,18 +34,11 @@ class LiteLLMModel:
         )
         return " ".join(["litellm", *given])
 
-    async def ask(self, request: Request) -> Reply:
-        """One reply.
-
-        Raises:
-            ModelError: none came, and why.
-        """
-        if self._package is None:
-            self._package = await in_thread(_imported)
-        return await self._conversation.ask(request)
+    def _open(self) -> Any:
+        return _imported()
 
     async def _complete(self, parameters: dict[str, Any]) -> Any:
-        return await self._package.acompletion(
+        return await self._client.acompletion(
             model=self.name.removeprefix(PREFIX), num_retries=0, max_retries=0, **parameters
         )
 
@@ -55,10 +46,8 @@ class LiteLLMModel:
         """Not known."""
         return []
 
-    async def aclose(self) -> None:
-        """Closes the connections that litellm keeps for all of its models."""
-        close = getattr(self._package, "close_litellm_async_clients", None)
-        if close is not None:
+    async def _close(self, client: Any) -> None:  # those that litellm keeps for all of its models
+        if close := getattr(client, "close_litellm_async_clients", None):
             await close()
 
 

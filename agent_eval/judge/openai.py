@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable
@@ -11,10 +10,11 @@ from typing import Any
 from agent_eval.addresses import public_address
 from agent_eval.judge import chat
 from agent_eval.judge.base import Failure, ModelError, Reply, Request
+from agent_eval.judge.clients import ClientModel
 from agent_eval.judge.dialect import Dialect, Interpreter
 from agent_eval.judge.endpoints import brief, failure_of_status, transport_failure
 from agent_eval.judge.retries import EndpointError, Patience, patiently
-from agent_eval.threads import in_thread
+from agent_eval.load.backoff import asked_in_headers
 
 DEFAULT_URL = "https://api.openai.com/v1"
 PREFIX = "openai/"
@@ -25,42 +25,23 @@ _REFUSAL = re.compile(r"validation error|not supported|unsupported|doesn't suppo
 """What servers say that fail (5xx) where they should refuse (4xx)."""
 
 
-class OpenAIModel:
-    """A model at `OPENAI_BASE_URL`; its client is made when it is asked first."""
+class OpenAIModel(ClientModel):
+    """A model at `OPENAI_BASE_URL`."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._client: Any = None
-        self._opening = asyncio.Lock()
-        self._conversation = ChatEndpoint(name, self._complete, failure_of)
+        super().__init__(name, ChatEndpoint(name, self._complete, failure_of))
 
     @property
     def endpoint(self) -> str:
         """The base URL."""
         return public_address(os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL)
 
-    async def ask(self, request: Request) -> Reply:
-        """One reply.
-
-        Raises:
-            ModelError: none came, and why.
-        """
-        async with self._opening:
-            if self._client is None:
-                self._client = await in_thread(self._open)
-        return await self._conversation.ask(request)
-
     def _open(self) -> Any:
-        """The client; an endpoint of one's own needs no key.
-
-        Raises:
-            ModelError: it lacks credentials.
-        """
         import openai
 
         url = os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
         key = os.environ.get("OPENAI_API_KEY")
-        if not key and url == DEFAULT_URL:
+        if not key and url == DEFAULT_URL:  # an endpoint of one's own needs none
             raise ModelError(Failure.CREDENTIALS, f"{self.name}: OPENAI_API_KEY is not set")
         return openai.AsyncOpenAI(base_url=url, api_key=key or "none", max_retries=0)
 
@@ -76,11 +57,8 @@ class OpenAIModel:
         """The names that the endpoint lists."""
         return [PREFIX + model.id async for model in self._client.models.list()]
 
-    async def aclose(self) -> None:
-        """Closes the client's connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+    async def _close(self, client: Any) -> None:
+        await client.close()
 
 
 class ChatEndpoint:
@@ -155,7 +133,7 @@ def _status_failure(name: str, error: Any) -> EndpointError:
         failure = Failure.REFUSED
     is_final = failure is Failure.REFUSED or error.code == "insufficient_quota"  # until somebody pays
     status = None if is_final else error.status_code
-    after = _retry_after(error.response.headers)
+    after = asked_in_headers(error.response.headers)
     return EndpointError(failure, f"{name}: {error.status_code}: {told}", status=status, retry_after=after)
 
 
@@ -163,11 +141,3 @@ def _message(error: Any) -> Any:
     """What the endpoint says, without what the client puts around it."""
     said = error.body.get("message") if isinstance(error.body, dict) else None
     return said or error.message
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds; the header's other form, a date, is left to the backoff."""
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from agent_eval import clock
 from agent_eval.judge.base import Failure, ModelError
+from agent_eval.load.backoff import backoff
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Patience:
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.longest_wait else None
-        return clock.jittered(min(self.first_wait * self.growth ** (tried - 1), self.longest_wait))
+        return backoff(tried, first=self.first_wait, longest=self.longest_wait, growth=self.growth)
 
 
 async def patiently(name: str, patience: Patience, attempt: Callable[[], Awaitable[T]]) -> T:

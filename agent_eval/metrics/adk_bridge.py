@@ -115,7 +115,7 @@ def to_adk(
     )
 
 
-NOT_ADKS: Any = {"intermediate_data": {"invocation_events": {"__all__": {"mocked"}}}}
+NOT_ADKS: Any = {"incidents": True, "intermediate_data": {"invocation_events": {"__all__": {"mocked"}}}}
 """What ADK's classes refuse."""
 
 

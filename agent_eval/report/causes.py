@@ -37,7 +37,7 @@ def print_explanation(console: Console, result: EvalResult, cases: Sequence[Case
     if result.causes:
         console.print()
         console.print(Text("all cases", "bold"))
-        console.print(Padding(causes_table(result.causes), (0, 0, 0, 2)))
+        console.print(_indented(causes_table(result.causes), 2))
     for case in cases:
         console.print()
         for block in _case(console, case):
@@ -50,13 +50,17 @@ def _case(console: Console, case: CaseResult) -> list[RenderableType]:
     style = STYLES[case.verdict]
     title = Text.assemble((f"{marks(console)[case.verdict]} ", style), (printable(case.eval_id), "bold"))
     blocks: list[RenderableType] = [title.append(f"  {case.verdict.value}", style)]
-    blocks += [Padding(plain(reason, "red"), (0, 0, 0, 2)) for reason in case.reasons]
-    blocks += [Padding(block, (0, 0, 0, 2)) for block in _causes(case.causes, case.attempts)]
+    blocks += [_indented(plain(reason, "red"), 2) for reason in case.reasons]
+    blocks += [_indented(block, 2) for block in _causes(case.causes, case.attempts)]
     for metric in case.metrics:
         if metric.causes and metric.causes != case.causes:
-            blocks.append(Padding(_metric_line(metric), (0, 0, 0, 2)))
-            blocks += [Padding(block, (0, 0, 0, 4)) for block in _causes(metric.causes, case.attempts)]
+            blocks.append(_indented(_metric_line(metric), 2))
+            blocks += [_indented(block, 4) for block in _causes(metric.causes, case.attempts)]
     return blocks
+
+
+def _indented(block: RenderableType, by: int) -> Padding:
+    return Padding(block, (0, 0, 0, by), expand=False)
 
 
 def _causes(causes: Sequence[Cause], attempts: int) -> list[RenderableType]:

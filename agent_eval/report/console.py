@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -44,6 +45,11 @@ MAX_ROWS = 200
 def plain(text: str, style: str = "") -> Text:
     """Text from outside: no markup, no control codes."""
     return Text(printable(text), style=style)
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """A line that is whole in a pipe, where programs read it, and wrapped between words on a terminal."""
+    console.print(plain(text, style), soft_wrap=not console.is_terminal)
 
 
 def glyph(console: Console, symbol: str, ascii_symbol: str) -> str:
@@ -127,7 +133,12 @@ def _table(console: Console, result: EvalResult) -> Table:
     verdict_width = max(len(case.verdict) for case in result.cases)
     widths = [10, max(len("Verdict"), verdict_width), *([11] if repeated else []), 6]
     widths += [_column_width(name) for name in names]
-    in_columns = sum(widths) + _GAP * (len(widths) - 1) <= console.width
+    room = console.width - sum(widths[1:]) - _GAP * (len(widths) - 1)
+    in_columns = room >= widths[0]
+    if not in_columns:  # one below the other, each with its name
+        widths[-len(names) :] = [len("? 0.00 / 0.00 ") + max(map(len, names))]
+        room = console.width - sum(widths[1:]) - _GAP * (len(widths) - 1)
+    case_width = max(room, widths[0] if in_columns else console.width // 4)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("Case", overflow="fold", ratio=1, min_width=10)
     table.add_column("Verdict", no_wrap=True, min_width=verdict_width)
@@ -144,7 +155,7 @@ def _table(console: Console, result: EvalResult) -> Table:
             scores = [Text("\n").join(Text(" ").join((one, plain(name))) for name, one in shown.items())]
         seconds = sum(run.seconds for run in case.runs)
         table.add_row(
-            plain(case.eval_id),
+            plain(broken(case.eval_id, case_width)),
             Text(case.verdict.value, STYLES[case.verdict]),
             *([_runs(case)] if repeated else []),
             *scores,
@@ -169,6 +180,16 @@ def _header(name: str) -> str:
         range(1, len(words)), key=lambda i: max(len("_".join(words[:i])) + 1, len("_".join(words[i:])))
     )
     return "_".join(words[:half]) + "_\n" + "_".join(words[half:])
+
+
+def broken(name: str, width: int) -> str:
+    """A name over several lines where it is longer than `width`, broken between its words."""
+    lines = [""]
+    for word in re.findall(r"[^_\-./: ]*[_\-./: ]?", name):
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(lines)
 
 
 _NARROW = 14
@@ -249,10 +270,11 @@ def print_evidence(console: Console, cases: Sequence[CaseResult]) -> None:
     for case in cases:
         if case.scored:
             rates.setdefault((case.passed, case.scored, case.crashed), []).append(case)
-    console.print()
+    if rates:
+        console.print()
     for (passed, scored, crashed), alike in sorted(rates.items()):
         low, high = alike[0].interval or (0.0, 1.0)
-        who = printable(alike[0].eval_id) if len(alike) == 1 else count(len(alike), "case")
+        who = printable(alike[0].eval_id) if len(alike) == 1 else f"each of {len(alike)} cases"
         text = Text.assemble(
             (who, "bold"), f": {passed} of {scored} runs passed, 95 % between {low:.2f} and {high:.2f}"
         )

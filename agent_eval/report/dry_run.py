@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from agent_eval.report.text import count, number, printable
@@ -26,20 +27,21 @@ def print_plan(console: Console, plan: dict[str, Any]) -> None:
         if one["user_played_by"]:
             _line(console, "user", f"played by {one['user_played_by']}")
         for metric in one["metrics"]:
-            said = metric["metric_name"]
-            said += (
-                " (informational)" if metric["threshold"] is None else f" >= {number(metric['threshold'])}"
-            )
-            _line(
-                console,
-                "metric",
-                said + (f", judged by {metric['judge_model']}" if metric["needs_judge"] else ""),
-            )
+            if metric["threshold"] is not None:
+                limit = f"{'<=' if metric['better'] == 'lower' else '>='} {number(metric['threshold'])}"
+                judge = f", judged by {metric['judge_model']}" if metric["needs_judge"] else ""
+                _line(console, "metric", f"{metric['metric_name']} {limit}{judge}")
+        told = [metric["metric_name"] for metric in one["metrics"] if metric["threshold"] is None]
+        if told:
+            _line(console, "also", f"{', '.join(told)} (informational)")
         console.print()
-    console.print(
-        f"{count(plan['runs'], 'run')} would be made, {plan['parallelism']} at once; nothing was run."
-    )
+    most = "as many as goes well" if plan["parallelism"] == "auto" else plan["parallelism"]
+    console.print(f"{count(plan['runs'], 'run')} would be made, {most} at once; nothing was run.")
 
 
 def _line(console: Console, label: str, text: str) -> None:
-    console.print(Text.assemble((f"  {label:<7}", "dim"), printable(text)), soft_wrap=True)
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_column(width=8)
+    row.add_column(overflow="fold")
+    row.add_row(Text(f"  {label}", "dim"), printable(text))
+    console.print(row)

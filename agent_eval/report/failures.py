@@ -40,17 +40,19 @@ MAX_LISTED_TURNS = 3
 MAX_RATIONALE = 600
 """Characters of a judge's reasons that are shown of a failed turn; the record has all of them."""
 
+DURATION = "invocation_duration_v1"
+"""The metric in seconds."""
+
 MAX_CAUSES = 2
 """Causes shown of each metric; `agent-eval explain` shows all of them."""
 
 
 def print_failures(console: Console, result: EvalResult, records: Iterable[RunRecord]) -> None:
     """For each case that did not pass or had a crash: what was expected, and what happened."""
-    failed = {
-        case.eval_id: case
-        for case in result.cases
-        if (case.verdict is not EvalStatus.PASSED or case.crashed) and not _said_by_stop(result, case)
-    }
+    unpassed = [case for case in result.cases if case.verdict is not EvalStatus.PASSED or case.crashed]
+    telling = [case for case in unpassed if not _said_by_stop(result, case)]
+    telling = telling or [case for case in unpassed if case.crashed][:1]  # one tells why all were stopped
+    failed = {case.eval_id: case for case in telling}
     first: dict[str, RunRecord] = {}
     for record in records:
         if record.eval_id in failed:
@@ -63,6 +65,7 @@ def print_failures(console: Console, result: EvalResult, records: Iterable[RunRe
         console.print(_indented(causes_table(result.causes[:MAX_CAUSES])))
     for eval_id, case in failed.items():
         console.print()
+        case = case.model_copy(update={"reasons": [one for one in case.reasons if one != result.stopped]})
         console.print(_failure(console, case, first.get(eval_id)))
     code = next(_codes(failed.values()), None)
     if code:
@@ -89,7 +92,9 @@ def failure_text(result: EvalResult, records: Iterable[RunRecord], width: int = 
 
 def _said_by_stop(result: EvalResult, case: CaseResult) -> bool:
     """Whether the reason why the evaluation ended is all there is to say of a case."""
-    return result.stopped is not None and case.scored == 0 and case.verdict is EvalStatus.NOT_EVALUATED
+    unscored = any(metric.status is EvalStatus.NOT_EVALUATED for metric in case.metrics)
+    only_missing = case.scored == 0 or not (case.crashed or unscored)
+    return result.stopped is not None and case.verdict is EvalStatus.NOT_EVALUATED and only_missing
 
 
 def _tells_more(record: RunRecord, than: RunRecord) -> bool:
@@ -157,6 +162,8 @@ def _failed_metric(metric: MetricResult, record: RunRecord) -> Iterator[Renderab
         actual, row = record.invocations[index], metric.per_invocation[index]
         wanted = expected[index] if index < len(expected) else None
         yield _indented(_turn_title(index, actual, row.score))
+        for incident in _incidents(actual):
+            yield _indented(incident, 4)
         if row.rubric_scores:
             yield _indented(Text.assemble(("agent: ", "dim"), _said(actual)), 4)
         elif wanted is not None:
@@ -183,6 +190,14 @@ def _turn_title(index: int, actual: Invocation, score: float | None) -> Text:
     if len(asked) > 50:
         asked = asked[:47] + "..."
     return plain(f'turn {index + 1} "{asked}"  {number(score)}', "dim")
+
+
+def _incidents(actual: Invocation) -> list[Text]:
+    """What went wrong in the turn, a line each."""
+    return [
+        Text.assemble((f"{printable(incident.author)} reported ", "dim"), plain(incident.told, "yellow"))
+        for incident in actual.incidents or ()
+    ]
 
 
 def _side_by_side(metric_name: str, expected: ExpectedTurn, actual: Invocation) -> Table:
@@ -256,23 +271,30 @@ def _talk(label: str, invocation: Invocation) -> Group:
     return Group(
         Text.assemble((f"{label} user: ", "bold"), plain(content_text(invocation.user_content))),
         *(
-            Text.assemble("   call: ", plain(call_text(call)))
+            _indented(Text.assemble("call: ", plain(call_text(call))), 3)
             for call in get_all_tool_calls(invocation.intermediate_data)
         ),
-        Text.assemble("   agent: ", _said(invocation)),
+        *(_indented(incident, 3) for incident in _incidents(invocation)),
+        _indented(Text.assemble("agent: ", _said(invocation)), 3),
     )
+
+
+def _value(metric: MetricResult, score: float) -> str:
+    """A score; of what is informational a number or a duration."""
+    if metric.metric_name == DURATION:
+        return duration(score)
+    return f"{score:g}" if metric.status is EvalStatus.INFORMATIONAL else number(score)
 
 
 def _turn(index: int, invocation: Invocation, record: RunRecord) -> Group:
     """A turn and its scores."""
     lines: list[RenderableType] = [_talk(f"{index + 1}.", invocation)]
-    scores = [
-        f"{metric.metric_name} {number(metric.per_invocation[index].score)}"
-        for metric in record.metrics
-        if index < len(metric.per_invocation) and metric.per_invocation[index].score is not None
-    ]
-    if scores:
-        lines.append(plain("   " + ", ".join(scores), "dim"))
+    scores = Table.grid(padding=(0, 2, 0, 0))
+    for metric in record.metrics:
+        if index < len(metric.per_invocation) and (score := metric.per_invocation[index].score) is not None:
+            scores.add_row(plain(metric.metric_name, "dim"), Text(_value(metric, score), "dim"))
+    if scores.rows:
+        lines.append(_indented(scores, 3))
     lines += [
         _indented(plain(f"{metric.metric_name}: {reason}", "dim"), 3)
         for metric in record.metrics

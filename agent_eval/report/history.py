@@ -50,8 +50,8 @@ def _rate(result: EvalResult) -> float | None:
 
 def _results(results: Sequence[EvalResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    table.add_column("When", no_wrap=True)
-    for header in ("Cases", "Passed", "Failed", "Not eval.", "Rate"):
+    table.add_column("When (UTC)", no_wrap=True)
+    for header in ("Cases", "Passed", "Failed", "Not eval.", "Pass rate"):
         table.add_column(header, justify="right", no_wrap=True)
     table.add_column("Commit", no_wrap=True)
     for result in results:
@@ -75,8 +75,8 @@ def _cases(console: Console, results: Sequence[EvalResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("Case", overflow="fold")
     table.add_column("Last verdict", no_wrap=True)
-    table.add_column("Passed", justify="right", no_wrap=True)
-    table.add_column("Pass rates", no_wrap=True)
+    table.add_column("Results passed", justify="right", no_wrap=True)
+    table.add_column("Runs passed", no_wrap=True)
     by_result = [{case.eval_id: case for case in result.cases} for result in results]
     for eval_id in dict.fromkeys(eval_id for cases in reversed(by_result) for eval_id in cases):
         found = [cases.get(eval_id) for cases in by_result]

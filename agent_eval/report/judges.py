@@ -12,6 +12,9 @@ from rich.text import Text
 
 from agent_eval.report.text import count, printable
 
+VERDICTS = {"PASSED": "pass", "FAILED": "fail"}
+"""What judges say, in the words of people's labels."""
+
 
 def print_requests(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
     """Every prompt in full, not wrapped, so that it can be copied."""
@@ -48,26 +51,23 @@ def _part(part: dict[str, Any]) -> str:
 
 
 def print_agreement(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
-    """A row for each metric, then what judge and people see differently."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric", overflow="fold")
-    for name in ("labels", "agreement", "kappa", "false pass", "false fail", "unscored"):
-        table.add_column(name, justify="right")
-    for metric in metrics:
-        counts = metric["counts"]
+    """How far each metric agrees with people, and what they see differently."""
+    for number, metric in enumerate(metrics):
+        if number:
+            console.print()
+        judged = f", judged by {metric['judge_model']}: {count(metric['labels'], 'label')}"
+        console.print(Text.assemble((printable(metric["metric_name"]), "bold"), printable(judged)))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        table.add_row("  agreement", _with_interval(metric["agreement"], metric["agreement_interval"]))
+        table.add_row("  kappa", _rate(metric["kappa"]))
         table.add_row(
-            f"{printable(metric['metric_name'])}\n{printable(metric['judge_model'])}",
-            str(metric["labels"]),
-            _with_interval(metric["agreement"], metric["agreement_interval"]),
-            _rate(metric["kappa"]),
-            _with_interval(metric["false_pass_rate"], metric["false_pass_interval"]),
-            _rate(metric["false_fail_rate"]),
-            str(counts["unscored"]),
+            "  false pass", _with_interval(metric["false_pass_rate"], metric["false_pass_interval"])
         )
-    console.print(table)
-    for metric in metrics:
-        _print_rated(console, f"{metric['metric_name']}: judge and people differ", metric["disagreed"])
-        _print_rated(console, f"{metric['metric_name']}: the judge gave no verdict", metric["unscored"])
+        table.add_row("  false fail", _rate(metric["false_fail_rate"]))
+        table.add_row("  unscored", str(metric["counts"]["unscored"]))
+        console.print(table)
+        _print_rated(console, "judge and people differ", metric["disagreed"])
+        _print_rated(console, "the judge gave no verdict", metric["unscored"])
 
 
 def _rate(value: float | None) -> str:
@@ -75,20 +75,23 @@ def _rate(value: float | None) -> str:
 
 
 def _with_interval(value: float | None, interval: tuple[float, float] | None) -> str:
-    return f"{_rate(value)}\n{interval[0]:.2f}-{interval[1]:.2f}" if interval else _rate(value)
+    return (
+        f"{_rate(value)}, 95 % between {interval[0]:.2f} and {interval[1]:.2f}" if interval else _rate(value)
+    )
 
 
 def _print_rated(console: Console, title: str, rated: Iterable[dict[str, Any]]) -> None:
     for number, one in enumerate(rated):
         if not number:
-            console.print()
-            console.print(Text(printable(title), "bold"))
+            console.print(Text(f"  {title}:"))
         where = "" if one["run_index"] is None else f", run {one['run_index']}"
-        console.print(
-            Text(printable(f"{one['eval_id']}{where}: people {one['people']}, judge {one['judge']}"))
-        )
+        judge = VERDICTS.get(one["judge"], one["judge"])
+        told_of = f"{one['eval_id']}{where}: people {one['people']}, judge {judge}"
+        console.print(Padding(Text(printable(told_of)), (0, 0, 0, 4), expand=False))
         told = [("said", text) for text in one["response"] or ()]
         told += [("people", one["note"])] if one["note"] else []
         told += [("judge", text) for text in (*one["rationales"], one["reason"]) if text]
         for who, text in told:
-            console.print(Padding(Text.assemble((f"{who}: ", "dim"), printable(text)), (0, 0, 0, 2)))
+            console.print(
+                Padding(Text.assemble((f"{who}: ", "dim"), printable(text)), (0, 0, 0, 6), expand=False)
+            )

@@ -2,6 +2,9 @@
 
 A case that was not evaluated is an error, not a skipped test: CI systems take those for fine. Only a
 case that was never run, because the evaluation was stopped, is skipped.
+
+The schema that Jenkins reads by knows properties of suites only, so those of a case are among its suite's,
+under its name; the case says them as its output.
 """
 
 from __future__ import annotations
@@ -41,7 +44,6 @@ def _count(element: ElementTree.Element, counts: Counter[str], tests: int, secon
     element.set("tests", str(tests))
     element.set("failures", str(counts[FAILURE]))
     element.set("errors", str(counts[ERROR]))
-    element.set("skipped", str(counts[SKIPPED]))
     element.set("time", f"{seconds:.3f}")
 
 
@@ -50,6 +52,7 @@ def _suite(result: EvalResult) -> tuple[ElementTree.Element, Counter[str]]:
     suite = ElementTree.Element("testsuite", name=name)
     outcomes = Counter(outcome for case in result.cases if (outcome := _outcome(case)))
     _count(suite, outcomes, len(result.cases), result.totals.duration_seconds)
+    suite.set("skipped", str(outcomes[SKIPPED]))
     suite.set("timestamp", result.created.partition(".")[0].removesuffix("Z"))
     facts = {
         "agent": result.agent.name,
@@ -57,7 +60,10 @@ def _suite(result: EvalResult) -> tuple[ElementTree.Element, Counter[str]]:
         "result": result.result_id,
         "stopped": result.stopped,
     }
-    _properties(suite, {key: value for key, value in facts.items() if value})
+    of_cases = {
+        f"{case.eval_id}.{key}": value for case in result.cases for key, value in _facts(case).items()
+    }
+    _properties(suite, {key: value for key, value in facts.items() if value} | of_cases)
     for case in result.cases:
         suite.append(_case(case, name))
     return suite, outcomes
@@ -68,12 +74,13 @@ def _case(case: CaseResult, classname: str) -> ElementTree.Element:
     element = ElementTree.Element(
         "testcase", name=_text(case.eval_id), classname=classname, time=f"{seconds:.3f}"
     )
-    _properties(element, _facts(case))
     outcome = _outcome(case)
     if outcome:
         attributes = {"message": _text(headline(case)), "type": case.verdict.value}
         told = ElementTree.SubElement(element, outcome, attributes)
         told.text = _text("\n".join(_lines(case)))
+    facts = "\n".join(f"{key}: {value}" for key, value in _facts(case).items())
+    ElementTree.SubElement(element, "system-out").text = _text(facts)
     return element
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from agent_eval.report.text import printable
@@ -16,10 +17,14 @@ def print_metrics(console: Console, metrics: Sequence[dict[str, Any]]) -> None:
     for metric in metrics:
         facts = [_range(metric), *([metric["source"]] if metric["source"] != "built in" else [])]
         console.print(Text.assemble((printable(metric["metric_name"]), "bold"), f"  {', '.join(facts)}"))
-        console.print(Text(f"    {printable(metric['description'] or '')}"))
+        console.print(_indented(Text(printable(metric["description"] or ""))))
         more = [f"{key}: {', '.join(metric[key])}" for key in ("needs", "options") if metric[key]]
         if more:
-            console.print(Text(f"    {'; '.join(more)}", "dim"))
+            console.print(_indented(Text("; ".join(more), "dim")))
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 4), expand=False)
 
 
 def _range(metric: dict[str, Any]) -> str:

@@ -53,6 +53,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def size(amount: int) -> str:
+    """Bytes: `512 bytes`, `16 kB`, `3.4 MB`."""
+    if amount < 1000:
+        return count(amount, "byte")
+    return f"{amount / 1000:.0f} kB" if amount < 999_500 else f"{amount / 1e6:.1f} MB"
+
+
 def count(amount: int, one: str, many: str | None = None) -> str:
     """`1 case`, `2 cases`."""
     return f"{amount} {one if amount == 1 else many or one + 's'}"

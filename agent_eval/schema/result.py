@@ -393,6 +393,8 @@ class Provenance(Value):
     """The id of the result whose runs were scored again. Seed and commit are those of the runs."""
     rerun_of: RareText = None
     """The id of the result that the runs are from which were not made again."""
+    changed_midway: RareTexts = []
+    """What was not the same for all runs, as the evaluation was broken off and went on all the same."""
 
 
 class TokenPrices(Value):

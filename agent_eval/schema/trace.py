@@ -16,6 +16,9 @@ from agent_eval.schema.base import Many, SdkValue, Value, one_spelling
 
 USER_AUTHOR = "user"
 
+INTERRUPTED = "INTERRUPTED"
+"""The code of an answer that somebody broke in on."""
+
 
 def _enum_name(known: frozenset[str]) -> BeforeValidator:
     """Names of an SDK enum: any case is read, unknown ones are kept as written."""
@@ -172,6 +175,8 @@ class Event(Value):
     interrupted: bool | None = None
     error_code: str | None = None
     error_message: str | None = None
+    finish_reason: str | None = None
+    """Why the model stopped, `STOP` if it was done."""
     actions: EventActions | None = None
     long_running_tool_ids: frozenset[str] | None = None
     branch: str | None = None
@@ -251,6 +256,22 @@ IntermediateDataType = Annotated[
 ]
 
 
+class Incident(Value):
+    """What went wrong in a turn that may have gone on: an error, a cut answer, an interruption."""
+
+    author: str
+    code: str
+    """The agent's error code, the reason why its model stopped, or INTERRUPTED."""
+    message: str | None = None
+    step: int = 0
+    """Number of the turn's steps before it, or before the step that it came with."""
+
+    @property
+    def told(self) -> str:
+        """Code and message in one."""
+        return f"{self.code}: {self.message}" if self.message else self.code
+
+
 class AgentDetails(Value):
     """What a judge may know of one agent of the app."""
 
@@ -318,6 +339,8 @@ class Invocation(Value):
     """Of these, seconds inside tools but not awaiting a model."""
     rubrics: Many[Rubric] | None = None
     app_details: AppDetails | None = None
+    incidents: list[Incident] | None = None
+    """In the order in which they came; None where nothing went wrong, or the turn was not run here."""
 
 
 def get_all_tool_calls(intermediate_data: IntermediateData | InvocationEvents | None) -> list[FunctionCall]:

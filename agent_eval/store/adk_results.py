@@ -150,6 +150,7 @@ def _plain(model: BaseModel) -> dict[str, Any]:
 def _adk_invocation(turn: Invocation | ExpectedTurn) -> dict[str, Any]:
     """A turn with the keys that ADK knows."""
     data = _plain(turn)
+    data.pop("incidents", None)
     if isinstance(turn.intermediate_data, InvocationEvents):
         steps = data["intermediate_data"].get("invocation_events", [])
         known = [{key: value for key, value in step.items() if key != "mocked"} for step in steps]

@@ -14,20 +14,20 @@ LOOKED_BACK = 50
 """Results beyond these are not searched for a case that has not run lately."""
 
 
-def summaries(folder: Path, eval_set_id: str) -> list[Path]:
-    """The summaries of an eval set, oldest first: their names begin with the time."""
-    return sorted((folder / safe_name(eval_set_id)).glob("[0-9]*T[0-9]*Z-*.json"), key=lambda path: path.name)
+def summaries(home: Path) -> list[Path]:
+    """The results in the folder of an eval set, oldest first: their names begin with the time."""
+    return sorted(home.glob("[0-9]*T[0-9]*Z-*.json"), key=lambda path: path.name)
 
 
-def kept_eval_sets(folder: Path) -> list[str]:
-    """The folders of eval sets that have results."""
-    return sorted(path.name for path in folder.glob("*") if path.is_dir() and summaries(folder, path.name))
+def homes(folder: Path) -> dict[str, Path]:
+    """The folder of each eval set that has results, by its name."""
+    return {path.name: path for path in sorted(folder.glob("*")) if path.is_dir() and summaries(path)}
 
 
 def last_verdicts(folder: Path, eval_set_id: str, eval_ids: Collection[str]) -> dict[str, EvalStatus]:
     """The verdict of each of these cases when it last ran. Files that cannot be read say nothing."""
     verdicts: dict[str, EvalStatus] = {}
-    for path in summaries(folder, eval_set_id)[: -LOOKED_BACK - 1 : -1]:
+    for path in summaries(folder / safe_name(eval_set_id))[: -LOOKED_BACK - 1 : -1]:
         try:
             result = read_result(path)
         except InputError:

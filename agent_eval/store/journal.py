@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,19 +24,26 @@ SUFFIX = ".runs.jsonl"
 SYNC_SECONDS = 1.0
 MAX_VALUES = 1_000_000
 """In a record; those of conversations have hundreds."""
+_BLOCK = 1 << 16
 
 
 class Journal:
-    """A new journal file, open for appending."""
+    """A journal file, open for appending."""
 
-    def __init__(self, path: Path) -> None:
-        """Creates the file.
+    def __init__(self, path: Path, *, goes_on: bool = False) -> None:
+        """Creates the file, or goes on with one that is there.
+
+        Args:
+            path: the file.
+            goes_on: it may be there; a torn last line is cut off.
 
         Raises:
             FileExistsError: another evaluation has it.
         """
         self.path = path
-        self._file = path.open("xb", buffering=0)
+        self._file = path.open("ab+" if goes_on else "xb", buffering=0)
+        self._size = _whole_lines(path) if goes_on else 0
+        self._file.truncate(self._size)
         self._dirty = threading.Event()
         self._closed = threading.Event()
         self._syncer = threading.Thread(target=self._sync_while_open, daemon=True)
@@ -47,9 +55,15 @@ class Journal:
         Raises:
             OSError: the disk takes no more; what was written before is safe.
         """
-        line = serde.model_to_json(record, compact=True) + b"\n"
-        while line:
-            line = line[self._file.write(line) :]
+        line = left = serde.model_to_json(record, compact=True) + b"\n"
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self._size)  # no half a line in front of the next one
+            raise
+        self._size += len(line)
         self._dirty.set()
 
     def _sync_while_open(self) -> None:
@@ -71,6 +85,19 @@ class Journal:
         self._syncer.join()
         self._sync()
         self._file.close()
+
+
+def _whole_lines(path: Path) -> int:
+    """Where the last whole line of a file ends, in bytes."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            if (newline := file.read(end - start).rfind(b"\n")) >= 0:
+                return start + newline + 1
+            end = start
+    return 0
 
 
 def read_journal(path: Path) -> Iterator[RunRecord]:

@@ -14,7 +14,9 @@ from google.genai import types
 
 from agent_eval.agents.adk import AdkAgent, AdkSource
 from agent_eval.agents.base import Agent
+from agent_eval.agents.factory import fresh, given
 from agent_eval.engine import run as engine
+from agent_eval.load.traffic import Traffic
 from agent_eval.plan import PlannedCase, RunSpec, plan_runs
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import EvalCase
@@ -93,9 +95,7 @@ def adapted(agent: Any, name: str = "bot", **source: Any) -> AdkAgent:
     """An agent or app as agent-eval runs it; a function gives a fresh one for each run."""
     is_fresh = source.pop("is_fresh", callable(agent))
 
-    async def make() -> Any:
-        return agent() if is_fresh else agent
-
+    make = fresh(agent) if is_fresh else given(agent)
     return AdkAgent(name, AdkSource(make, is_fresh, **source))
 
 
@@ -104,14 +104,17 @@ class Unscored:
         return []
 
 
-def play(agent: Agent, *cases: dict[str, Any], timeout: float = 20.0, **config: Any) -> list[RunRecord]:
+def play(
+    agent: Agent, *cases: dict[str, Any], timeout: float = 20.0, traffic: Traffic | None = None, **config: Any
+) -> list[RunRecord]:
     """The records of these cases, all run at once."""
     parsed = EvalConfig.model_validate({"criteria": {"response_match_score": 0.5}, **config})
     planned = [PlannedCase(EvalCase.model_validate(one), "bot") for one in cases]
     specs = list(plan_runs(0, "demo", planned, parsed, seed=0, timeout=timeout))
 
     async def record(spec: RunSpec) -> RunRecord:
-        played = await engine.play(spec, agent, lambda: StaticPlayer(spec.case.conversation or []))
+        turns = spec.case.conversation or []
+        played = await engine.play(spec, agent, lambda: StaticPlayer(turns), traffic)
         return await engine.score(played, Unscored())
 
     async def main() -> list[RunRecord]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+from collections.abc import AsyncGenerator
 from threading import Event
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 
 pytest.importorskip("google.adk")
 
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps.app import App
+from google.adk.events.event import Event as AdkEvent
 from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -90,6 +97,7 @@ def test_error_of_the_model_crashes_the_run_with_its_code() -> None:
     record = talk(llm_agent(steps(call("look_up", order_id="A1"), refused), tools=[look_up]), "hi")
 
     assert record.status is RunStatus.CRASHED
+    assert incidents(record) == [("bot", "RESOURCE_EXHAUSTED: Quota exceeded.", 2)]
     assert error(record) == ("AdkModelError", "RESOURCE_EXHAUSTED: Quota exceeded.")
     assert trace(record)[1] == "bot: look_up -> {'result': 'A1 has shipped'}"
 
@@ -101,14 +109,102 @@ def test_reason_why_the_model_stopped_is_an_error_code_too() -> None:
     assert error(talk(llm_agent(steps(blocked)), "hi")) == ("AdkModelError", "SAFETY: no answer")
 
 
-def test_answer_that_was_cut_off_is_an_answer() -> None:
-    cut = said("It has", error_code="MAX_TOKENS", error_message="Too long.")
+def incidents(record: RunRecord, turn: int = 0) -> list[tuple[str, str, int]]:
+    """What went wrong: author, what is told, and the step that it came with."""
+    return [(one.author, one.told, one.step) for one in record.invocations[turn].incidents or ()]
 
-    assert answers(talk(llm_agent(steps(cut)), "hi")) == ["It has"]
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"error_code": "MAX_TOKENS", "error_message": "Too long."}, "MAX_TOKENS: Too long."),
+        ({"finish_reason": types.FinishReason.MAX_TOKENS}, "MAX_TOKENS"),
+        (
+            {"error_code": types.FinishReason.SAFETY, "finish_reason": types.FinishReason.SAFETY},
+            "SAFETY",
+        ),
+        ({"interrupted": True}, "INTERRUPTED"),
+    ],
+    ids=["error", "reason to stop", "both", "interrupted"],
+)
+def test_answer_that_was_cut_off_is_an_answer_and_what_cut_it_is_told(
+    keys: dict[str, Any], told: str
+) -> None:
+    record = talk(llm_agent(steps(said("It has", **keys))), "hi")
+
+    assert answers(record) == ["It has"]
+    assert incidents(record) == [("bot", told, 0)]
 
 
-def test_interrupted_answer_is_kept() -> None:
-    assert answers(talk(llm_agent(steps(said("It has", interrupted=True))), "hi")) == ["It has"]
+def test_turn_in_which_nothing_went_wrong_has_no_word_of_it() -> None:
+    whole = [said("hello", finish_reason=types.FinishReason[reason]) for reason in ("STOP", "OTHER")]
+    record, other = (talk(llm_agent(steps(answer)), "hi") for answer in whole)
+
+    assert record.invocations[0].incidents is other.invocations[0].incidents is None
+    assert b"incidents" not in model_to_json(record, compact=True)
+
+
+def test_error_in_a_turn_that_goes_on_is_kept_with_its_place() -> None:
+    class Careful(BaseAgent):
+        """Looks up, reports what went wrong, and asks another agent."""
+
+        async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[AdkEvent, None]:
+            async for event in self.sub_agents[0].run_async(ctx):
+                yield event
+            yield AdkEvent(author=self.name, error_code="UNAVAILABLE", error_message="Overloaded.")
+            async for event in self.sub_agents[1].run_async(ctx):
+                yield event
+
+    first = llm_agent(steps(call("look_up", order_id="A1"), "One moment."), "first", tools=[look_up])
+    agent = Careful(name="bot", sub_agents=[first, llm_agent(steps("It has shipped."), "second")])
+    record = talk(agent, "hi")
+
+    assert answers(record) == ["It has shipped."]
+    assert incidents(record) == [("bot", "UNAVAILABLE: Overloaded.", 3)]
+    assert len(trace(record)) == 3
+
+
+def test_error_of_a_model_that_a_plugin_got_over_is_kept() -> None:
+    class Gives(BasePlugin):
+        async def on_model_error_callback(self, *, error: Exception, **_: Any) -> LlmResponse:
+            return said("Please try again.", error_code="UNAVAILABLE", error_message=str(error))
+
+    app = App(
+        name="bot",
+        root_agent=llm_agent(steps(ConnectionError("socket reset"))),
+        plugins=[Gives(name="gives")],
+    )
+    record = talk(app, "hi")
+
+    assert answers(record) == ["Please try again."]
+    assert incidents(record) == [("bot", "UNAVAILABLE: socket reset", 0)]
+
+
+def test_error_of_a_streamed_answer_is_told_once() -> None:
+    streamed = [
+        said("It ", partial=True, interrupted=True),
+        said("It has", error_code="MAX_TOKENS", interrupted=True),
+    ]
+    record = talk(llm_agent(steps(streamed)), "hi")
+
+    assert answers(record) == ["It has"]
+    assert incidents(record) == [("bot", "MAX_TOKENS", 0), ("bot", "INTERRUPTED", 0)]
+
+
+def test_interruption_before_a_word_was_said_leaves_no_answer_and_is_told() -> None:
+    silent = said(interrupted=True)
+    silent.content = None
+    record = talk(llm_agent(steps(silent)), "hi")
+
+    assert answers(record) == [None]
+    assert incidents(record) == [("bot", "INTERRUPTED", 0)]
+
+
+def test_piece_of_a_stream_that_nothing_follows_is_kept() -> None:
+    record = talk(llm_agent(steps([said("It has", partial=True)])), "hi")
+
+    assert answers(record) == [None]
+    assert trace(record) == ["bot: It has"]
 
 
 def test_exception_of_a_model_crashes_the_run_and_keeps_what_came_before() -> None:

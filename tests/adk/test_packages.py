@@ -50,6 +50,15 @@ PACKAGES = {
     "app": """\
 from google.adk.apps.app import App
 app = App(name='bot', root_agent=LlmAgent(name='any', model=Repeating()))""",
+    "app that caches and resumes": """\
+from google.adk.agents.context_cache_config import ContextCacheConfig
+from google.adk.apps.app import App, ResumabilityConfig
+app = App(
+    name='bot',
+    root_agent=LlmAgent(name='any', model=Repeating()),
+    context_cache_config=ContextCacheConfig(),
+    resumability_config=ResumabilityConfig(is_resumable=True),
+)""",
     "app of another name": """\
 from google.adk.apps.app import App
 root_agent = LlmAgent(name='any', model=Repeating())
@@ -316,6 +325,40 @@ def test_package_by_its_dotted_name_and_env_file(package: Project) -> None:
     assert done.code == 0, done.stdout + done.stderr
 
 
+KEEPING = """\
+import os
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+class Keeping(Repeating):
+    async def generate_content_async(self, llm_request, stream=False):
+        if llm_request.contents[-1].parts[-1].function_response:
+            part = types.Part(text=os.environ['NAME_OF_' + NAME.upper()])
+        else:
+            part = types.Part(function_call=types.FunctionCall(name='keep', args={}))
+        yield LlmResponse(content=types.Content(role='model', parts=[part]))
+async def keep(tool_context):
+    await tool_context.save_artifact('note.txt', types.Part.from_bytes(data=b'note', mime_type='text/plain'))
+root_agent = LlmAgent(name='any', model=Keeping(), tools=[keep])"""
+
+
+def test_several_agents_in_one_go_with_their_own_env_files_and_artifacts(project: Project) -> None:
+    for name in ("north", "south"):
+        project.write(f"agents/{name}/__init__.py", "from . import agent\n")
+        project.write(f"agents/{name}/model.py", MODEL)
+        project.write(f"agents/{name}/agent.py", f"{AGENT}NAME = {name!r}\n{KEEPING}\n")
+        project.write(f"agents/{name}/.env", f"NAME_OF_{name.upper()}='{name}ern desk'\n")
+        asked = case("a", answer=f"{name}ern desk", session_input={"app_name": name, "user_id": "u1"})
+        project.write(f"evalsets/{name}.evalset.json", eval_set(asked, eval_set_id=name))
+    project.write("evalsets/eval_config.json", {"criteria": {"response_match_score": 1.0}})
+
+    done = project.agent_eval("run", "--all", "--artifacts", "kept")
+
+    assert done.code == 0, done.stdout + done.stderr
+    assert "2 eval sets, 2 cases: 2 passed" in done.stdout
+    kept = {path.relative_to(project.root / "kept") for path in (project.root / "kept").rglob("note.txt")}
+    assert len(kept) >= 2
+
+
 HIDING = """\
 import sys
 
@@ -333,10 +376,15 @@ main()
 """
 
 
-def test_without_google_adk_the_error_says_what_to_install(package: Project) -> None:
+@pytest.mark.parametrize("form", ["agent.py", "root_agent.yaml"])
+def test_without_google_adk_the_error_says_what_to_install(package: Project, form: str) -> None:
+    if form == "agent.py":
+        with_agent(package, PACKAGES["root_agent"])
+    else:
+        package.write("bot/root_agent.yaml", "agent_class: LlmAgent\nname: any\n")
     done = subprocess.run(
         [sys.executable, "-c", HIDING, "run", "bot", "set.json"],
-        cwd=with_agent(package, PACKAGES["root_agent"]).root,
+        cwd=package.root,
         env=package.environment(),
         capture_output=True,
         text=True,

@@ -19,6 +19,8 @@ import pytest
 
 pytest.importorskip("google.adk")
 
+from agent_eval import clock
+from agent_eval.agents import factory
 from agent_eval.options import Options
 from agent_eval.pipeline import evaluate
 from agent_eval.preparation import plan_evaluation
@@ -214,10 +216,17 @@ class Fake(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(
-        self, sse: bytes = b"", status: int = 200, delay: float = 0.0, apps: bytes = b'["bot"]'
+        self,
+        sse: bytes = b"",
+        status: int = 200,
+        delay: float = 0.0,
+        apps: bytes = b'["bot"]',
+        hangs: threading.Event | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
         self.sse, self.status, self.delay, self.apps = sse, status, delay, apps
+        self.hangs = hangs
+        """Once a run was made, requests to remove a session wait for this."""
         self.headers: list[Any] = []
         self.paths: list[str] = []
 
@@ -237,6 +246,8 @@ class Answering(BaseHTTPRequestHandler):
         self._send(self.server.apps if self.path == "/list-apps" else b'{"state": {}}')
 
     def do_DELETE(self) -> None:
+        if self.server.hangs and "/run_sse" in self.server.paths:
+            self.server.hangs.wait(20)
         self._send(b"null")
 
     def do_POST(self) -> None:
@@ -307,6 +318,11 @@ FAILURES = {
         "AdkModelError",
         "SAFETY: Blocked.",
     ),
+    "error without a code": (
+        {"sse": event(errorMessage="The expert is not there.")},
+        "AdkModelError",
+        "The expert is not there.",
+    ),
     "no event": ({"sse": b"data: <html>\n\n"}, "ServerError", "the server sent no event: <html>"),
     "event cut short": (
         {"sse": b'data: {"author": "bot", "cont\n\n'},
@@ -333,6 +349,20 @@ def test_server_that_fails_crashes_the_run(
     assert message in error(record)[1]
 
 
+def test_server_that_does_not_let_a_session_go_costs_no_result(
+    here: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(factory, "CLOSE_SECONDS", 0.2)
+    began = clock.monotonic()
+    with fake(saying("hi"), hangs=threading.Event()) as server:
+        (record,) = run(here, case("a", "hi"), url=server.url)
+        assert clock.monotonic() - began < 15
+        assert server.hangs
+        server.hangs.set()
+
+    assert answers(record) == ["hi"]
+
+
 def test_what_was_said_before_the_stream_broke_off_is_kept(here: Project) -> None:
     with fake(saying("It has") + CALL + b"#broken") as server:
         (record,) = run(here, case("a", "hi"), url=server.url)
@@ -340,6 +370,25 @@ def test_what_was_said_before_the_stream_broke_off_is_kept(here: Project) -> Non
     data = record.invocations[0].intermediate_data
     assert data
     assert [call.name for call in data.tool_uses] == ["pay"]
+
+
+def test_what_went_wrong_in_a_turn_that_went_on_is_told(here: Project) -> None:
+    answered = {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "pay", "response": {}}}]}
+    stream = (
+        CALL
+        + event(content=answered)
+        + event(errorCode="UNAVAILABLE", errorMessage="Overloaded.")
+        + saying("It has", finishReason="MAX_TOKENS", interrupted=True)
+    )
+    with fake(stream) as server:
+        (record,) = run(here, case("a", "hi"), url=server.url)
+
+    assert answers(record) == ["It has"]
+    assert [(one.author, one.told, one.step) for one in record.invocations[0].incidents or ()] == [
+        ("bot", "UNAVAILABLE: Overloaded.", 2),
+        ("bot", "MAX_TOKENS", 2),
+        ("bot", "INTERRUPTED", 2),
+    ]
 
 
 def test_nobody_listens(here: Project) -> None:

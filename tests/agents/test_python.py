@@ -12,6 +12,7 @@ import pytest
 
 from agent_eval import Content, Event, Invocation, Part, Session
 from agent_eval.agents.base import Agent, SessionRequest, Turn
+from agent_eval.agents.factory import given
 from agent_eval.agents.python import PythonAgent
 from agent_eval.agents.resolve import AgentOptions, resolve_agent
 from agent_eval.errors import AgentError
@@ -26,10 +27,7 @@ def said(text: str, **keys: Any) -> Content:
 
 
 def made_of(target: Callable[..., Any]) -> PythonAgent:
-    async def make() -> Callable[..., Any]:
-        return target
-
-    return PythonAgent("bot", make)
+    return PythonAgent("bot", given(target))
 
 
 def request(run_index: int = 0, seed: int = 1, **state: Any) -> SessionRequest:

@@ -9,6 +9,7 @@ import pytest
 
 from agent_eval import Content, Part, Session
 from agent_eval.agents.base import SessionRequest, ToolRules, Turn
+from agent_eval.agents.factory import given
 from agent_eval.agents.python import PythonAgent
 from agent_eval.agents.tools import MockedToolError
 from agent_eval.schema.tools import ToolMocks
@@ -60,11 +61,10 @@ def mocks(*given: dict[str, Any], tool: str = "charge", **keys: Any) -> ToolRule
 def one_turn(rules: ToolRules, amounts: str = "5", target: Any = paying) -> Turn:
     """One turn. If it raises, it is the last of `turns`."""
 
-    async def make() -> Any:
-        return target
-
     async def main() -> Turn:
-        session = await PythonAgent("shop", make).open(SessionRequest("shop", "u1", "s1", {}, tools=rules))
+        session = await PythonAgent("shop", given(target)).open(
+            SessionRequest("shop", "u1", "s1", {}, tools=rules)
+        )
         turn = Turn(Content(role="user", parts=[Part(text=amounts)]))
         try:
             await session.send(turn)

@@ -180,18 +180,19 @@ def test_cache_tells_what_it_holds_and_is_emptied(capital: Project, model_server
     held = capital.agent_eval("cache", "stats")
     cleared = capital.agent_eval("cache", "clear", "--json")
 
-    assert "1 answers" in held.stdout
+    assert "1 answer, " in held.stdout
     assert cleared.document["entries"] == 1
     assert capital.agent_eval("cache", "stats", "--json").document["entries"] == 0
 
 
+@pytest.mark.parametrize("where", [[], ["--workers", "2"]], ids=["here", "over all workers"])
 def test_calls_stop_at_the_limit_and_what_is_left_is_not_evaluated(
-    capital: Project, model_server: ModelServer
+    capital: Project, model_server: ModelServer, where: list[str]
 ) -> None:
     capital.write("set.json", eval_set(*(case(name, f"{name}?", answer="Paris") for name in "abc")))
     model_server.always = any_answer
 
-    done = capital.agent_eval("run", "bot", "set.json", "--max_judge_calls", "2", "--json")
+    done = capital.agent_eval("run", "bot", "set.json", "--max_judge_calls", "2", "--json", *where)
 
     assert done.code == 3
     totals = done.document["totals"]

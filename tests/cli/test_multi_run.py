@@ -339,6 +339,9 @@ def test_dead_endpoint_ends_the_evaluation(
     assert f"{runs} crashed runs" in totals[0]
     assert totals[0].count("no route") == (1 if code == 3 else 0)
     assert (summary["stopped"] is not None) == (code == 3)
+    told = re.findall(r"^\S (case_\d)  \w+", done.stdout, re.M)  # one tells why, where all were stopped
+    assert told == [f"case_{number}" for number in range(1 if code == 3 else 8)]
+    assert "why     AE41" in done.stdout
 
 
 DRAWING = """\

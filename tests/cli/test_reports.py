@@ -197,3 +197,56 @@ def test_reports_load_neither_clients_nor_templates(desk: Project) -> None:
         check=False,
     )
     assert done.stderr.splitlines()[-1] == "set()"
+
+
+STARTS = {
+    "--html": "<!doctype html>",
+    "--junit-xml": "<?xml version=",
+    "--markdown": "## ❌ demo: 2 of 3 cases passed",
+    "--codequality": "[",
+}
+
+
+@pytest.mark.parametrize(("option", "start"), STARTS.items(), ids=STARTS.keys())
+def test_a_report_can_go_to_stdout_with_the_table_on_stderr(desk: Project, option: str, start: str) -> None:
+    made = run(desk, option, "-")
+    shown = desk.agent_eval("report", "latest", option, "-")
+
+    assert (made.code, shown.code) == (1, 0)
+    for outcome in (made, shown):
+        assert outcome.stdout.startswith(start)
+        assert "3 cases: 2 passed, 1 failed" in outcome.stderr.replace("\n", " ")
+        assert "goodbye" in outcome.stderr
+    assert not (desk.root / "-").exists()
+
+
+def test_a_comparison_can_go_to_stdout(desk: Project) -> None:
+    run(desk)
+    run(desk)
+
+    page = desk.agent_eval("compare", "previous", "latest", "--html", "-")
+
+    assert page.code == 0
+    assert page.stdout.startswith("<!doctype html>")
+    assert "3 unchanged" in page.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--markdown", "-", "--json"], ["--markdown", "-", "--html", "-"]],
+    ids=["with the document", "two reports"],
+)
+def test_only_one_can_have_stdout(desk: Project, arguments: list[str]) -> None:
+    run(desk)
+    known = set(desk.root.rglob("*"))
+
+    outcomes = [
+        run(desk, *arguments),
+        desk.agent_eval("report", "latest", *arguments),
+        desk.agent_eval("compare", "latest", "latest", *arguments),
+    ]
+
+    assert [outcome.code for outcome in outcomes] == [2, 2, 2]
+    assert all("only one can have stdout: " in outcome.stderr for outcome in outcomes)
+    assert set(desk.root.rglob("*")) == known
+    assert all("--json" not in arguments or outcome.document["exit_code"] == 2 for outcome in outcomes)

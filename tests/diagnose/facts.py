@@ -275,6 +275,9 @@ CHECKS: dict[str, Callable[[Seen], bool]] = {
     "AE117": lambda s: s.metric is not None and s.metric.score == 0.0,
     "AE201": lambda s: s.any_turn(lambda a, e: not text(e.final_response).strip()),
     "AE202": lambda s: s.any_turn(lambda a, e: not text(a.final_response).strip()),
+    "AE218": lambda s: s.any_turn(
+        lambda a, e: any(f"`{one.author}` reported {one.code}" in s.text for one in a.incidents or ())
+    ),
     "AE203": only_form,
     "AE204": lambda s: s.any_turn(
         lambda a, e: rouge_1(text(a.final_response), text(e.final_response)).fmeasure < 0.35
@@ -330,6 +333,7 @@ CHECKS: dict[str, Callable[[Seen], bool]] = {
     "AE412": lambda s: s.ticked()[0] in [n for turn in s.record.invocations for n in names(turn)],
     "AE413": lambda s: s.error is not None and s.error.type in s.text,
     "AE414": lambda s: s.error is not None and s.error.type == "SimulatedUserError",
+    "AE415": said("killed by|exit code"),
     "AE501": lambda s: s.error is not None and s.error.type in s.text,
     "AE502": said("NoneType"),
     "AE503": said("took longer"),

@@ -77,6 +77,12 @@ def say(text: str) -> Step:
     return {"say": text}
 
 
+def incident(code: str, text: str = "", message: str = "", **keys: Any) -> Step:
+    """The agent says something, or nothing, and reports an error with it."""
+    content = {"role": "model", "parts": [{"text": text}]} if text else None
+    return {"event": {"content": content, "error_code": code, "error_message": message or None, **keys}}
+
+
 def code(source: str) -> Step:
     """The agent runs a line of code of its own; `session` is known there."""
     return {"code": source}

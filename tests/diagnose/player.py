@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_eval.agents.factory import given
 from agent_eval.agents.python import PythonAgent, Session
 from agent_eval.aggregate.outcome import outcome_of
 from agent_eval.aggregate.verdict import case_result, totals
@@ -33,7 +34,7 @@ from agent_eval.schema.result import (
     RunRecord,
     StoppedBy,
 )
-from agent_eval.schema.trace import Content
+from agent_eval.schema.trace import Content, Event
 from agent_eval.simulation.static import StaticPlayer
 from tests.diagnose.failure import Failure, Step, Turn
 
@@ -114,16 +115,9 @@ async def _run(
     scorer: Scorer,
 ) -> RunRecord:
     spec = RunSpec(0, "set", case, config, "desk", run_index, seed=run_index, timeout=0.5)
-    agent = PythonAgent(failure.agent, _made(_scripted(script)))
+    agent = PythonAgent(failure.agent, given(_scripted(script)))
     spoken = (case.conversation or parse_turns(script))[: failure.cases[case.eval_id].ends_after]
     return await score(await play(spec, agent, lambda: StaticPlayer(spoken)), scorer)
-
-
-def _made(target: Callable[..., Any]) -> Callable[[], Any]:
-    async def make() -> Callable[..., Any]:
-        return target
-
-    return make
 
 
 def _scripted(script: tuple[Turn, ...]) -> Callable[..., Any]:
@@ -138,6 +132,8 @@ def _scripted(script: tuple[Turn, ...]) -> Callable[..., Any]:
                 _execute(step["code"], "agent.py", session)
             elif "wait" in step:
                 await asyncio.sleep(step["wait"])
+            elif "event" in step:
+                yield Event.model_validate(step["event"])
             elif "say" in step:
                 yield step["say"]
 

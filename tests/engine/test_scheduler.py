@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from agent_eval.engine.places import Places
 from agent_eval.engine.progress import Silent
 from agent_eval.engine.scheduler import run_all
 from agent_eval.plan import PlannedCase, RunSpec, plan_runs
@@ -43,9 +44,8 @@ def told(*, parallelism: int, one_by_one: bool) -> list[str]:
         events.append(f"keep {spec.case.eval_id[-1]}")
 
     specs = plan_runs(0, "s", CASES, EvalConfig(criteria={"response_match_score": 1.0}), seed=0, timeout=None)
-    asyncio.run(
-        run_all(specs, play, score, keep, parallelism=parallelism, one_by_one=one_by_one, progress=Silent())
-    )
+    places = Places(parallelism)
+    asyncio.run(run_all(specs, play, score, keep, places=places, one_by_one=one_by_one, progress=Silent()))
     return events
 
 

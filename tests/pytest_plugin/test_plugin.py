@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -13,7 +14,7 @@ import pytest
 
 import agent_eval.pytest_cases
 from agent_eval.diagnose.rules import RULES
-from tests.cli_support import RESPONSES, Project, case, eval_set
+from tests.cli_support import RESPONSES, RESULTS, Project, case, eval_set
 
 assert agent_eval.pytest_cases
 assert RULES
@@ -171,14 +172,51 @@ def test_one_result_for_all_cases_that_were_run(suite: Suite) -> None:
     assert [record.eval_id for record in suite.records()] == ["good", "wrong"]
 
 
-def test_workers_share_the_cases(suite: Suite) -> None:
+def test_workers_share_the_cases_and_leave_one_result(suite: Suite) -> None:
     cases = [case(f"case_{number}", f"text{number}") for number in range(8)]
+    cases[3] = case("case_3", "text3", answer="something else")
     suite.write("evals/orders.evalset.json", eval_set(*cases))
+    suite.write("evals/more.evalset.json", eval_set(case("other", "crash"), eval_set_id="more"))
 
-    tests = suite.pytest("--agent-eval", "-n", "2", process=True)
+    tests = suite.pytest("--agent-eval", "-n", "2", "--agent-eval-num-runs=2", process=True)
 
-    assert tests.outcomes == {f"case_{number}": "passed" for number in range(8)}, tests.text
-    assert sorted(asked(suite)) == sorted(f"text{number}" for number in range(8))
+    passed = {f"case_{number}": "passed" for number in range(8)}
+    assert tests.outcomes == passed | {"case_3": "failure", "other": "failure"}, tests.text
+    assert len(asked(suite)) == 18
+    assert tests.text.count("agent-eval result: .agent_eval") == 2
+    results = [json.loads(path.read_bytes()) for path in suite.results()]
+    orders, more = sorted(results, key=lambda result: result["eval_set"]["eval_set_id"])
+    assert [one["eval_id"] for one in orders["cases"]] == [f"case_{number}" for number in range(8)]
+    assert [(one["attempts"], one["passed"]) for one in orders["cases"]] == [
+        (2, 0 if number == 3 else 2) for number in range(8)
+    ]
+    assert orders["cases"][3]["metrics"][0]["causes"]
+    assert (orders["totals"]["cases"], orders["totals"]["failed"]) == (8, 1)
+    assert more["totals"]["crashed_runs"] == 2
+    assert len(list(suite.root.glob(f"{RESULTS}/*/*.runs.jsonl"))) == 2
+    shown = suite.agent_eval("report", f"{RESULTS}/demo", "--print-detailed-results")
+    assert shown.stdout.count("text0") >= 2, shown.stderr
+
+
+def test_a_worker_that_dies_takes_no_case_with_it_that_was_done(suite: Suite) -> None:
+    suite.agent(
+        """\
+        import os
+
+        def root_agent(message, session):
+            if message.text == "die":
+                os._exit(9)
+            return message.text
+        """
+    )
+    names = ["one", "two", "die", "three", "four"]
+    suite.write("evals/orders.evalset.json", eval_set(*(case(name, name) for name in names)))
+
+    tests = suite.pytest("--agent-eval", "-n", "1", "--max-worker-restart=2", process=True)
+
+    assert "crashed while running 'evals/orders.evalset.json::die'" in tests.text
+    assert [one["eval_id"] for one in suite.summary()["cases"]] == ["one", "two", "three", "four"]
+    assert len(suite.results()) == 1
 
 
 NOT_EVALUATED: dict[str, str] = {

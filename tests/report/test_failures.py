@@ -13,6 +13,7 @@ from agent_eval.report.console import print_result
 from agent_eval.report.failures import MAX_RATIONALE, print_details, print_failures
 from agent_eval.schema.result import EvalResult, ExpectedTurn, MetricResult, RunRecord
 from agent_eval.schema.trace import Content, Invocation
+from tests.report.support import expects, metric, run
 
 ANSWER = {"user_content": {"parts": [{"text": "Capital?"}]}, "final_response": {"parts": [{"text": "Lyon"}]}}
 
@@ -118,3 +119,22 @@ def test_warnings_are_in_the_summary_each_once_and_only_where_there_are_some() -
 
     assert summary(["a", "a", "b"])["warnings"] == ["a", "b"]
     assert "warnings" not in summary([])
+
+
+def test_what_went_wrong_on_the_way_is_shown_with_the_turn() -> None:
+    told = {"author": "bot", "code": "MAX_TOKENS", "message": "Too long."}
+    turn = {**ANSWER, "incidents": [told, {"author": "bot", "code": "INTERRUPTED"}]}
+    record = run("capital", turn, expected=[expects("Paris")], metrics=[metric(0.0)])
+    result = result_of_records([record], "id")
+    assert result
+    stream = io.StringIO()
+    console = Console(file=stream, width=60, color_system=None)
+    for printed in (
+        lambda: print_failures(console, result, [record]),
+        lambda: print_details(console, [record]),
+    ):
+        printed()
+        shown = stream.getvalue()
+        stream.truncate(stream.seek(0))
+        assert "bot reported MAX_TOKENS: Too long." in shown
+        assert "bot reported INTERRUPTED" in shown

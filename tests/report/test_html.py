@@ -111,6 +111,19 @@ def test_an_error_is_there_with_its_traceback_and_its_cause() -> None:
     assert page.blocks["case-0"]["case"]["causes"][0]["code"].startswith("AE")
 
 
+def test_what_went_wrong_stands_where_it_came() -> None:
+    one = turn("hi", "It has", ("find", {}))
+    one["incidents"] = [
+        {"author": "bot", "code": "UNAVAILABLE", "message": NASTY, "step": 0},
+        {"author": "bot", "code": "MAX_TOKENS", "step": 2},
+    ]
+    page = Page(result_page([source(run("case", one, metrics=[metric(1.0)]))]))
+    (shown,) = page.run()["turns"]
+    assert [step["kind"] for step in shown["steps"]] == ["incident", "call", "incident"]
+    assert [step.get("text") for step in shown["steps"][::2]] == [f"UNAVAILABLE: {NASTY}", "MAX_TOKENS"]
+    assert page.tags == Page(result_page([source(run("case", turn("hi", "it"), metrics=[metric(1.0)]))])).tags
+
+
 def test_a_long_text_is_cut_and_says_so() -> None:
     record = run("a", turn("hi", "x" * (MAX_TEXT + 5)), metrics=[metric(1.0)])
     answer = Page(result_page([source(record)])).run()["turns"][0]["answer"]

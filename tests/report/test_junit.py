@@ -15,13 +15,17 @@ from agent_eval.schema.result import EvalResult
 from agent_eval.schema.trace import EvalStatus
 from tests.report.support import CONTROLS, NASTY, crash, metric, result, run, turn
 
-SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "data" / "junit" / "junit.xsd")
+SCHEMAS = [
+    xmlschema.XMLSchema(Path(__file__).parents[1] / "data" / "junit" / name)
+    for name in ("jenkins-junit-10.xsd", "junit.xsd")
+]
 
 
 def suites(*results: EvalResult) -> list[TestSuite]:
-    """The suites of a document that is valid."""
+    """The suites of a document that is valid: by Jenkins' schema, and by our stricter one."""
     document = junit_xml(results)
-    SCHEMA.validate(document.decode())
+    for schema in SCHEMAS:
+        schema.validate(document.decode())
     return list(JUnitXml.fromstring(document))
 
 
@@ -89,12 +93,12 @@ def test_a_crash_is_told_with_its_runs() -> None:
     assert "run 2 crashed: RuntimeError: socket reset" in told.text
 
 
-def test_scores_and_counts_are_properties() -> None:
+def test_scores_and_counts_are_properties_of_the_suite_and_output_of_the_case() -> None:
     scores = enumerate([1.0, 0.0])
     records = [run("a", turn("hi", "hi"), metrics=[metric(score)], run_index=i) for i, score in scores]
-    found = cases(result(*records))["a"].child(Properties)
-    properties = {one.name: one.value for one in found}
-    assert properties == {
+    (suite,) = suites(result(*records))
+    properties = {one.name: one.value for one in suite.child(Properties)}
+    facts = {
         "attempts": "2",
         "scored": "2",
         "passed": "1",
@@ -104,6 +108,9 @@ def test_scores_and_counts_are_properties() -> None:
         "response_match_score.score": "0.5000",
         "response_match_score.threshold": "0.8000",
     }
+    assert {f"a.{name}": value for name, value in facts.items()}.items() <= properties.items()
+    (case,) = suite
+    assert case.system_out.splitlines() == [f"{name}: {value}" for name, value in facts.items()]
 
 
 @given(st.text())

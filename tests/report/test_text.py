@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from agent_eval.report.console import broken, print_line
 from agent_eval.report.text import (
     against,
     call_lines,
@@ -15,6 +19,7 @@ from agent_eval.report.text import (
     duration,
     number,
     printable,
+    size,
 )
 from agent_eval.schema.trace import Blob, Content, ExecutableCode, FileData, FunctionCall, Part
 
@@ -149,3 +154,47 @@ def test_tool_call(args: dict[str, object] | None, text: str, lines: list[str] |
 
     assert call_text(call) == text
     assert lines is None or call_lines(call) == lines
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (16_384, "16 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.0 MB"),
+        (3_440_000, "3.4 MB"),
+    ],
+)
+def test_size(amount: int, text: str) -> None:
+    assert size(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "lines"),
+    [
+        ("short", 10, ["short"]),
+        ("asks_only_for_what_is_missing", 12, ["asks_only_", "for_what_is_", "missing"]),
+        ("orders/late-ones", 8, ["orders/", "late-", "ones"]),
+        ("twelve_chars", 12, ["twelve_chars"]),
+        ("unbreakable_name", 5, ["unbreakable_", "name"]),
+        ("", 5, [""]),
+    ],
+)
+def test_names_are_broken_between_their_words(name: str, width: int, lines: list[str]) -> None:
+    assert broken(name, width).split("\n") == lines
+
+
+@given(st.text(), st.integers(1, 40))
+def test_broken_names_lose_nothing(name: str, width: int) -> None:
+    assert broken(name, width).replace("\n", "") == name.replace("\n", "")
+
+
+@pytest.mark.parametrize(("terminal", "lines"), [(True, 2), (False, 1)])
+def test_lines_are_wrapped_on_a_terminal_and_whole_in_a_pipe(terminal: bool, lines: int) -> None:
+    stream = StringIO()
+    console = Console(file=stream, width=30, force_terminal=terminal, color_system=None)
+    print_line(console, "Result: a/path/that/is/as/wide/as.json")
+    assert stream.getvalue().count("\n") == lines

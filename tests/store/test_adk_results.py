@@ -33,6 +33,7 @@ from agent_eval.schema.trace import (
     EvalStatus,
     FunctionCall,
     FunctionResponse,
+    Incident,
     IntermediateData,
     Invocation,
     InvocationEvent,
@@ -310,6 +311,7 @@ def turn() -> Invocation:
         ),
         creation_timestamp=100.0,
         duration=3.0,
+        incidents=[Incident(author="bot", code="MAX_TOKENS", step=2)],
     )
 
 
@@ -441,7 +443,10 @@ def test_final_response_that_is_a_step_is_no_second_event() -> None:
 
 
 def test_marks_that_adk_does_not_know_stay_out() -> None:
-    assert "mocked" not in json.dumps(written(record()))
+    document = json.dumps(written(record()))
+
+    assert "mocked" not in document
+    assert "incidents" not in document
 
 
 def test_crashed_run_is_written_as_adk_writes_it_with_the_error_in_its_session() -> None:
@@ -458,6 +463,7 @@ def test_run_that_was_written_is_read_as_it_was() -> None:
     (run,) = case.runs
     unmarked = json.loads(record().model_dump_json(by_alias=False))
     unmarked["invocations"][0]["intermediate_data"]["invocation_events"][1]["mocked"] = None
+    unmarked["invocations"][0]["incidents"] = None
     assert json.loads(run.model_dump_json(by_alias=False)) == unmarked
 
 

@@ -28,7 +28,7 @@ function row(one) {
     el("td", {}, both(one.verdicts, chip)),
     el("td", {}, both(one.runs, (text) => text),
       one.worth.map((text) => el("div", { class: "muted small" }, text)),
-      rates && one.rates[0] !== one.rates[1] ? el("div", { class: "muted small" }, ((one.rates[1] - one.rates[0]) * 100).toFixed(0).replace(/^(?=\d)/, "+") + " points") : null),
+      rates && one.rates[0] !== one.rates[1] ? el("div", { class: "muted small" }, ((one.rates[1] - one.rates[0]) * 100).toFixed(0).replace(/^(?=\d)/, "+") + " points of pass rate") : null),
     el("td", { class: "wide" }, one.note ? el("div", { class: "small", dir: "auto" }, one.note) : null, one.scores.map((score) => {
       const delta = score.delta;
       return el("div", {}, el("span", { class: "muted" }, score.name + " "), number(score.before), arrow(), number(score.after),

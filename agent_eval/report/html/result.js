@@ -53,16 +53,20 @@ function summary() {
     }
   }
   for (const result of results) {
-    card.append(el("details", { class: "facts" }, el("summary", { class: "muted small" }, (several ? result.evalSet + ": " : "") + "how this was made"),
+    card.append(el("details", { class: "facts" }, el("summary", { class: "muted small" }, several ? result.evalSet + ": how it was made" : "How it was made"),
       el("dl", {}, result.facts.map(([name, text]) => [el("dt", {}, name), el("dd", { class: "mono" }, text)]))));
   }
   return card;
 }
 
+const MAX_CHARTS = 4; // more of them would push the cases out of sight
+
 function distributions() {
   const drawn = results.flatMap((result) => result.distributions.map((one) => distribution(one, several ? result.evalSet : "")));
   if (!drawn.length) return null;
-  return el("section", { class: "card", "aria-label": "Scores" }, el("div", { class: "distributions" }, drawn));
+  const charts = el("div", { class: "distributions" }, drawn);
+  return el("section", { class: "card", "aria-label": "Scores" }, drawn.length <= MAX_CHARTS ? charts
+    : el("details", {}, el("summary", { class: "muted small" }, "How the scores of " + count(drawn.length, "metric") + " are distributed"), charts));
 }
 
 function distribution(one, set) {
@@ -245,8 +249,8 @@ function metricTable(one, told) {
   const gates = (metric) => metric.status !== "INFORMATIONAL";
   const rows = [...told.metrics.filter(gates), ...told.metrics.filter((metric) => !gates(metric))].map((metric) => el("tr", {},
     el("th", { scope: "row" }, metric.name),
-    el("td", { class: "number" }, gates(metric) ? el("b", { class: LOOKS[metric.status] }, SIGNS[metric.status] + " " + against(metric.score, metric.threshold)) : information(metric.score)),
-    el("td", { class: "number" }, metric.perRun.map((score) => gates(metric) ? number(score) : information(score)).join("  ")),
+    el("td", { class: "number" }, gates(metric) ? el("b", { class: LOOKS[metric.status] }, SIGNS[metric.status] + " " + against(metric.score, metric.threshold)) : information(metric, metric.score)),
+    el("td", { class: "number" }, metric.perRun.map((score) => gates(metric) ? number(score) : information(metric, score)).join(", ")),
     el("td", { class: "number" }, metric.scored === null ? "" : metric.passed + "/" + metric.scored),
     el("td", {}, metric.method || ""),
     el("td", { class: "wide" }, [metric.reason, ...metric.warnings].filter(Boolean).join("; "))));
@@ -266,8 +270,9 @@ function metricTable(one, told) {
     more.length ? el("p", { class: "muted small" }, more.join("; ")) : null);
 }
 
-function information(score) {
+function information(metric, score) {
   if (score === null || score === undefined) return "–";
+  if (metric.name === "invocation_duration_v1") return duration(score);
   return Number.isInteger(score) ? score.toLocaleString("en") : number(score);
 }
 
@@ -358,7 +363,7 @@ function bubble(look, who, text) {
 
 function step(one) {
   if (one.kind !== "call") {
-    const names = { said: one.author, thought: one.author + ", thinking", code: one.author + ", code", output: one.author + ", output of code" };
+    const names = { said: one.author, thought: one.author + ", thinking", code: one.author + ", code", output: one.author + ", output of code", incident: one.author + " reported" };
     return el("div", { class: "bubble aside" }, el("span", { class: "who" }, names[one.kind]),
       el("div", { class: one.kind === "code" || one.kind === "output" ? "mono" : "said", dir: "auto" }, one.text));
   }

@@ -225,16 +225,25 @@ def _steps(turn: Invocation) -> Iterator[Data]:
         return
     answers = _Answers(data)
     if isinstance(data, InvocationEvents):
-        for event in data.invocation_events:
+        for index, event in enumerate(data.invocation_events):
+            yield from _incidents(turn, index)
             if event.content is not None and event.content != turn.final_response:
                 for part in event.content.parts or ():
                     yield from _part(part, event.author, answers)
+        yield from _incidents(turn, len(data.invocation_events))
         return
     for call in data.tool_uses:
         yield _call_step(call, answers)
     for author, parts in data.intermediate_responses:
         for part in parts:
             yield from _part(part, author, answers)
+
+
+def _incidents(turn: Invocation, step: int) -> Iterator[Data]:
+    """What went wrong before a step, or with it."""
+    for incident in turn.incidents or ():
+        if incident.step == step:
+            yield {"kind": "incident", "author": printable(incident.author), "text": clipped(incident.told)}
 
 
 class _Answers:

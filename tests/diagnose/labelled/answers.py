@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.diagnose.failure import MATCH, MEANING, Failure, Step, call, case, failure, say, turn
+from tests.diagnose.failure import (
+    MATCH,
+    MEANING,
+    TRAJECTORY,
+    Failure,
+    Step,
+    call,
+    case,
+    failure,
+    incident,
+    say,
+    turn,
+)
 
 M = MATCH
 NO = {
@@ -62,6 +74,49 @@ FAILURES = (
         "response_contains_v1",
         case(turn("A1?", call("find"))),
         criteria={"response_contains_v1": {"threshold": 1.0, "texts": ["A1"]}},
+    ),
+    # incidents
+    failure(
+        "cut off by its limit",
+        "AE218",
+        M,
+        case(turn("A1?", incident("MAX_TOKENS", "It was"), text="It was sent to Rome on Monday.")),
+    ),
+    failure(
+        "cut off before the first word",
+        "AE218",
+        M,
+        case(turn("A1?", incident("MAX_TOKENS"), text="It was sent to Rome on Monday.")),
+    ),
+    failure(
+        "blocked after a first sentence",
+        "AE218",
+        MEANING,
+        case(
+            turn("A1?", call("find"), incident("SAFETY", "Let me see."), text="It has shipped."),
+            judged={MEANING: NO},
+        ),
+        criteria={MEANING: 0.8},
+    ),
+    failure(
+        "tool never called as the model broke down",
+        "AE218",
+        TRAJECTORY,
+        case(
+            turn(
+                "A1?",
+                incident("UNAVAILABLE", message="The model is overloaded."),
+                say("Sorry, try again later."),
+                calls=[("find", {"order": "A1"})],
+            )
+        ),
+    ),
+    failure(
+        "somebody broke in",
+        "AE218",
+        "response_contains_v1",
+        case(turn("A1?", incident("", "It has", interrupted=True))),
+        criteria={"response_contains_v1": {"threshold": 1.0, "texts": ["shipped"]}},
     ),
     # form
     failure("thousands", "AE203", M, case(turn("Price?", say("10,000"), text="10000"))),

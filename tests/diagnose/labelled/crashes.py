@@ -157,6 +157,18 @@ FAILURES = (
     crash("overloaded", "AE411", error("ServerError", "503 UNAVAILABLE. The model is overloaded.")),
     crash("no such host", "AE411", error("ConnectError", "[Errno -2] Name or service not known")),
     # the simulated user
+    # processes
+    crash(
+        "segfault",
+        "AE415",
+        error("WorkerDiedError", "the run's worker process was killed by SIGSEGV (Segmentation fault)"),
+    ),
+    crash(
+        "out of memory",
+        "AE415",
+        error("WorkerDiedError", "the run's worker process was killed by SIGKILL (the system does that)"),
+    ),
+    crash("exit", "AE415", error("WorkerDiedError", "the run ended its worker process with exit code 3")),
     crash("player without a key", "AE414", error("SimulatedUserError", "gemini: GEMINI_API_KEY is not set")),
     crash("player without a model", "AE414", error("SimulatedUserError", "openai/x: 404 model not found")),
     crash("player says nothing", "AE414", error("SimulatedUserError", "gemini: a response without text")),
