@@ -18,6 +18,7 @@ from agent_eval.inputs.configs import LoadedConfig, default_config, load_config
 from agent_eval.inputs.discovery import find_config
 from agent_eval.inputs.evalsets import LoadedEvalSet, load_eval_set
 from agent_eval.options import Options
+from agent_eval.printable import printable
 from agent_eval.report.text import call_text, content_text
 from agent_eval.schema.config import EvalConfig
 from agent_eval.schema.evalset import SessionInput
@@ -319,12 +320,10 @@ def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
     for metric in record.metrics:
         for index, (turn, row) in enumerate(zip(record.invocations, metric.per_invocation, strict=False)):
             wanted = expected[index] if index < len(expected) else ExpectedTurn()
-            yield {
+            cells = {
                 "eval_set_id": record.eval_set_id,
                 "eval_id": record.eval_id,
                 "metric_name": metric.metric_name,
-                "threshold": metric.threshold,
-                "score": row.score,
                 "eval_status": row.status.value,
                 "prompt": content_text(turn.user_content),
                 "expected_response": content_text(wanted.final_response),
@@ -332,6 +331,14 @@ def _rows(record: RunRecord) -> Iterator[dict[str, Any]]:
                 "expected_tool_calls": _calls(wanted.intermediate_data),
                 "actual_tool_calls": _calls(turn.intermediate_data),
             }
+            numbers = {"threshold": metric.threshold, "score": row.score}
+            yield {name: _cell(text) for name, text in cells.items()} | numbers
+
+
+def _cell(text: str) -> str:
+    """A text as a spreadsheet shows it: one that would be a formula begins with an apostrophe."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 
 def _calls(data: IntermediateDataType | None) -> str:

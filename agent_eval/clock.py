@@ -18,10 +18,31 @@ def monotonic() -> float:
     return time.perf_counter()
 
 
+_FIRST_MOMENT = -62_135_596_800.0
+LAST_MOMENT = 253_402_300_799.0
+"""The end of the year 9999, in seconds since the epoch."""
+
+
 def timestamp(at: float | None = None) -> str:
-    """UTC time in ISO 8601 with milliseconds, like `2026-01-31T09:30:00.250Z`."""
-    moment = datetime.fromtimestamp(now() if at is None else at, UTC)
+    """UTC time in ISO 8601 with milliseconds, like `2026-01-31T09:30:00.250Z`.
+
+    A moment that no calendar has is the first or the last one that it has.
+    """
+    at = now() if at is None else min(max(at, _FIRST_MOMENT), LAST_MOMENT)
+    moment = datetime.fromtimestamp(at, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment_of(timestamp: str) -> float:
+    """Seconds since the epoch of a time in ISO 8601.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return datetime.fromisoformat(timestamp).timestamp()
+    except OverflowError:  # hours that lead beyond the calendar
+        raise ValueError(f"no time of the calendar: {timestamp!r}") from None
 
 
 def new_id(length: int = 8) -> str:

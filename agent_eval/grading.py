@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_eval import clock
+from agent_eval.agents.environment import load_env_file
 from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
 from agent_eval.consistency import criteria_problems
+from agent_eval.custom_code import refuse_code
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.places import Places
 from agent_eval.engine.progress import Progress, Silent
@@ -45,7 +47,7 @@ from agent_eval.schema.result import (
     TokenPrices,
 )
 from agent_eval.schema.trace import Content, Invocation
-from agent_eval.selection import code_folders, load_env_file
+from agent_eval.selection import code_folders
 from agent_eval.store.journal import SUFFIX, Journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
@@ -64,6 +66,8 @@ class GradeOptions:
     env_file: str | None = None
     """Loaded before metrics are, for judges and metrics of one's own."""
     judges: JudgeOptions = field(default_factory=JudgeOptions)
+    custom_code: bool = True
+    """Whether the config may name code to import."""
     output: str | None = None
     command: str = "agent-eval"
 
@@ -115,12 +119,14 @@ def plan_grading(stored: Stored, options: GradeOptions) -> Grading:
     result = stored.result
     num_runs = result.config.multi_run_config.get("num_runs", 1)
     config = with_num_runs(load_config(Path(options.config)), num_runs)
+    if not options.custom_code:
+        refuse_code(config)
     eval_set = _eval_set(stored, options)
     files = [Selector(str(eval_set.path))] if eval_set else []
     judges = open_judges(options.judges, code_folders(project, files, options.config))
     beside = [eval_set.path.resolve().parent] if eval_set else []
-    agent = Path(result.agent.reference).resolve()
-    folders = [*beside, project.root.resolve(), *([agent] if agent.is_dir() else [])]
+    agent = Path(result.agent.reference)
+    folders = [*beside, project.root.resolve(), *([agent.resolve()] if agent.is_dir() else [])]
     metrics = config_metrics(config, judges, folders)
     if problems := list(criteria_problems(metrics, config)):
         raise InputError(*problems)

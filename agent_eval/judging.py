@@ -41,7 +41,15 @@ class Shown:
 class JudgedSet:
     """An eval set with the judged metrics of its config."""
 
-    def __init__(self, eval_set: str, config: str | None, metric: str | None, options: JudgeOptions) -> None:
+    def __init__(
+        self,
+        eval_set: str,
+        config: str | None,
+        metric: str | None,
+        options: JudgeOptions,
+        *,
+        custom_code: bool = True,
+    ) -> None:
         """Reads the files.
 
         Args:
@@ -49,13 +57,14 @@ class JudgedSet:
             config: the eval config; None for the one that is found.
             metric: the one metric that is wanted; None for every judged one.
             options: how judges are asked.
+            custom_code: whether the config may name code to import.
 
         Raises:
-            InputError: they cannot be read, or have no such metric.
+            InputError: they cannot be read, have no such metric, or name code they may not.
         """
         project = find_project()
         selector = parse_selector(eval_set)
-        self.read: ReadSet = read_set(selector, config)
+        self.read: ReadSet = read_set(selector, config, custom_code=custom_code)
         self.judges: Judges = open_judges(options, code_folders(project, [selector], config))
         self.preflight = options.preflight
         judged = [one for one in metrics_of(self.read, project, self.judges) if one.needs_judge]

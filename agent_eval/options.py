@@ -102,6 +102,8 @@ class Options:
     """Loaded before the agent; the environment is not overridden."""
     agents: AgentOptions = field(default_factory=AgentOptions)
     judges: JudgeOptions = field(default_factory=JudgeOptions)
+    custom_code: bool = True
+    """Whether configs and cases may name code to import. The agent that is asked for is imported anyway."""
     dry_run: bool = False
     """Only to be shown, so that what this version cannot run may be in it."""
     output: str | None = None

@@ -322,7 +322,7 @@ def _plan_set(
     named = given.agent.name if given.agent else options.agent
     if options.url:
         named = public_address(options.url)
-    found_agents = [find_agent(case, named, project) for case in cases]
+    found_agents = [find_agent(case, named, project, by_case=options.custom_code) for case in cases]
     for reference in dict.fromkeys(agent.reference for agent in found_agents):
         if reference not in agents:
             agents[reference] = given.agent or _agent(reference, options)

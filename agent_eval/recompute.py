@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from pydantic import ValidationError
 
@@ -51,7 +50,7 @@ class _Runs:
                 self.criteria[metric.metric_name] = (
                     BaseCriterion(threshold=metric.threshold) if known else None
                 )
-        started = datetime.fromisoformat(record.started).timestamp()
+        started = clock.moment_of(record.started)
         self.begun, self.ended = min(self.begun, started), max(self.ended, started + record.seconds)
 
     def config(self, multi: MultiRunConfig) -> EvalConfig:

@@ -159,6 +159,8 @@ def _of_journal(path: Path) -> list[dict[str, Any]]:
         raise InputError(Problem(str(error).splitlines()[0])) from None
     except FileNotFoundError:
         raise InputError(Problem("no such file", str(path))) from None
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
     if not cases:
         raise InputError(Problem("holds no run that came to its end", str(path)))
     return list(cases.values())

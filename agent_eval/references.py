@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_eval.errors import InputError, Problem
+from agent_eval.files import read_bytes
 from agent_eval.store.history import homes, summaries
 from agent_eval.store.summary import DEFAULT_FOLDER
 from agent_eval.stored import Stored, read_stored
@@ -126,7 +127,7 @@ def _of_commit(reference: str, home: Path) -> list[Stored]:
     commit = _commit(reference)
     found = []
     for files in _histories(home):
-        made = (read_stored(file) for file in files if commit.encode() in file.read_bytes())
+        made = (read_stored(file) for file in files if commit.encode() in read_bytes(file))
         newest = next((one for one in made if one.result.provenance.git_commit == commit), None)
         found += [newest] if newest else []
     if not found:

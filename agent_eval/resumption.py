@@ -101,14 +101,15 @@ _OF_AGENTS = {"share_agent", "record_inner_calls", "artifacts"}
 
 def restored(settings: Settings, options: Options) -> Options:
     """The options with those that an evaluation began with."""
-    own = settings.model_dump(exclude=_OF_AGENTS | {"url"})
+    own = settings.model_dump(exclude=_OF_AGENTS | {"url", "custom_code"})
     agents = replace(
         options.agents,
         share=settings.share_agent,
         record_inner_calls=settings.record_inner_calls,
         artifacts=settings.artifacts,
     )
-    return replace(options, agents=agents, **own)
+    custom_code = options.custom_code and settings.custom_code
+    return replace(options, agents=agents, custom_code=custom_code, **own)
 
 
 def made_so_far(

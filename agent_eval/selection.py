@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_eval.agents.base import Agent
+from agent_eval.agents.environment import load_env_file
+from agent_eval.custom_code import refuse_code
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.files import real
 from agent_eval.inputs.choice import fitting, has_failed
 from agent_eval.inputs.configs import LoadedConfig, default_config, load_config, with_num_runs
 from agent_eval.inputs.discovery import Found, find_config, select_cases, selected_eval_sets
@@ -125,7 +128,7 @@ def select(options: Options, given: Given = NOTHING) -> Selection:
 def code_folders(project: Project, selectors: Sequence[Selector], config: str | None) -> tuple[Path, ...]:
     """Where code is looked for that configs name: beside the files, and in the project."""
     files = [*(selector.file for selector in selectors), *([config] if config else [])]
-    folders = [Path(file).resolve().parent for file in files]
+    folders = [real(Path(file)).parent for file in files]
     return tuple(dict.fromkeys([*folders, project.root.resolve()]))
 
 
@@ -200,29 +203,34 @@ def _by_history(reads: Sequence[ReadSet], options: Options) -> tuple[list[ReadSe
     return (failed, ()) if failed else (list(reads), ("no case is known to have failed, so all of them run",))
 
 
-def read_set(selector: Selector, config: str | None) -> ReadSet:
+def read_set(selector: Selector, config: str | None, *, custom_code: bool = True) -> ReadSet:
     """Reads an eval set and the config that is given or found for it.
 
+    Args:
+        selector: the eval set and its cases.
+        config: the config; None for the one that is found.
+        custom_code: whether the config may name code to import.
+
     Raises:
-        InputError: one of them cannot be read, or has not what is selected.
+        InputError: one of them cannot be read, has not what is selected, or names code it may not.
     """
     loaded = load_eval_set(Path(selector.file))
-    return _with_config(loaded, selector, config)
+    return _with_config(loaded, selector, config, custom_code)
 
 
 def _read(selector: Selector, options: Options, given: Given, index: int) -> ReadSet:
     if given.resumed:
-        return _read_again(given.resumed.plan.sets[index])
+        return _read_again(given.resumed.plan.sets[index], options.custom_code)
     loaded = given.eval_set or load_eval_set(Path(selector.file))
     if given.config is None:
-        return _with_config(loaded, selector, options.config)
+        return _with_config(loaded, selector, options.config, options.custom_code)
     return ReadSet(loaded, _selected(loaded, selector), given.config, "given")
 
 
-def _read_again(was: UnfinishedSet) -> ReadSet:
+def _read_again(was: UnfinishedSet, custom_code: bool) -> ReadSet:
     """A set as it was planned before, as its files are now."""
     loaded = load_eval_set(Path(was.eval_set.path))
-    config = load_config(Path(was.config_path)) if was.config_path else default_config()
+    config = _config(was.config_path, custom_code)
     there = {case.eval_id: case for case in loaded.eval_set.eval_cases}
     cases = [there[case.eval_id] for case in was.cases if case.eval_id in there]
     if not cases:
@@ -230,14 +238,22 @@ def _read_again(was: UnfinishedSet) -> ReadSet:
     return ReadSet(loaded, cases, with_num_runs(config, was.num_runs), "as before")
 
 
-def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None) -> ReadSet:
+def _with_config(loaded: LoadedEvalSet, selector: Selector, config: str | None, custom_code: bool) -> ReadSet:
     found = Found(config, "--config") if config else find_config(loaded.path)
     return ReadSet(
         loaded=loaded,
         cases=_selected(loaded, selector),
-        config=load_config(Path(found.reference)) if found else default_config(),
+        config=_config(found.reference if found else None, custom_code),
         config_why=found.why if found else "the default, as no config was found",
     )
+
+
+def _config(file: str | None, custom_code: bool) -> LoadedConfig:
+    """The config in a file, or the default one; refused if it names code and may not."""
+    config = load_config(Path(file)) if file else default_config()
+    if not custom_code:
+        refuse_code(config)
+    return config
 
 
 def _selected(loaded: LoadedEvalSet, selector: Selector) -> list[EvalCase]:
@@ -250,18 +266,3 @@ def _refuse_empty(options: Options) -> None:
         given = getattr(options, name)
         if given is not None and not given.strip():
             raise InputError(Problem(f"--{name} is empty"))
-
-
-def load_env_file(path: Path) -> None:
-    """Sets what a file of `KEY=value` lines says, where the environment does not say otherwise.
-
-    Raises:
-        InputError: there is no such file.
-    """
-    if not path.is_file():
-        raise InputError(
-            Problem("no such file", str(path), hint="--env_file names a file of KEY=value lines")
-        )
-    from dotenv import load_dotenv
-
-    load_dotenv(path, override=False)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 import pydantic_core
@@ -53,7 +55,7 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return float(value) if abs(value) < 10**308 else str(value)
+        return float(value) if abs(value) < 10**308 else plain(value)
     return value
 
 
@@ -113,12 +115,47 @@ def model_to_json(model: BaseModel, *, compact: bool = False) -> bytes:
         return to_json(model.model_dump(mode="python", by_alias=False, exclude_defaults=compact))
 
 
-def from_json(text: str | bytes) -> Any:
-    """Parses strict JSON: no NaN, no infinities, no number out of range. Integers are exact.
+def check_size(text: str | bytes, most: int) -> None:
+    """Refuses JSON of so many values that a few bytes each would fill the memory; texts may be long.
 
     Raises:
-        DocumentError: the text is not JSON.
+        DocumentError: there are more than `most`.
     """
+    if len(text) <= most:
+        return
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    if _marks(data) <= most:
+        return
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    count, in_text = 0, False
+    for start in range(0, len(data), _WINDOW):
+        pieces = data[start : start + _WINDOW].split(b'"')
+        count += sum(map(_marks, pieces[in_text::2]))
+        in_text ^= len(pieces) % 2 == 0
+        if count > most:
+            raise DocumentError(f"has more than {most} values")
+
+
+_WINDOW = 1_000_000
+
+
+def _marks(data: bytes) -> int:
+    """How often a value begins, unless that is in a text."""
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
+def from_json(text: str | bytes, most: int | None = None) -> Any:
+    """Parses strict JSON: no NaN, no infinities, no number out of range. Integers are exact.
+
+    Args:
+        text: the document.
+        most: how many values it may have.
+
+    Raises:
+        DocumentError: the text is not JSON, or has too many values.
+    """
+    if most is not None:
+        check_size(text, most)
     try:
         orjson.loads(text)  # the stricter of the two: the other reads 1e400 as infinity
         return pydantic_core.from_json(text)  # the exact one: integers of any size
@@ -129,20 +166,65 @@ def from_json(text: str | bytes) -> Any:
         raise DocumentError(f"not JSON: {error}") from None
 
 
+MAX_YAML = 1_000_000
+"""Longer YAML is refused (characters): parsing takes seconds for each million of them."""
+_MAX_YAML_DEPTH = 200
+"""As deep as JSON may be nested."""
+_MAX_YAML_BITS = 14_000
+"""Of integers in other bases than ten; Python does not write longer ones as text."""
+_MAX_YAML_VALUES = 1_000_000
+"""With aliases followed; ten lines of them can stand for billions."""
+
+
 def from_yaml(text: str) -> Any:
     """Parses one YAML document with plain values only.
 
     Raises:
-        DocumentError: the text is not YAML.
+        DocumentError: the text is not YAML, or far too large.
     """
     import yaml  # only configs are YAML, and the import takes longer than parsing one
 
+    if len(text) > MAX_YAML:
+        raise DocumentError(f"more than {MAX_YAML} characters of YAML: write it as JSON")
     try:
-        return yaml.safe_load(text)
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error)
         raise DocumentError(f"not YAML: {reason}", mark.line + 1 if mark else None) from None
+    except RecursionError:
+        raise DocumentError("not YAML: nested too deeply") from None
+    except Exception as error:  # of a value such as `2026-13-45`, which PyYAML lets escape as it comes
+        raise DocumentError(f"not YAML: a value cannot be read: {error}") from None
+    _measured(document, 0, {})
+    return document
+
+
+def _measured(node: Any, depth: int, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """How many values there are from here, aliases followed, and how deep they are nested.
+
+    Raises:
+        DocumentError: too many, too large or too deep, as what contains itself is.
+    """
+    if isinstance(node, int) and node.bit_length() > _MAX_YAML_BITS:
+        raise DocumentError("not YAML: a number is too large")
+    if not isinstance(node, dict | list | tuple):
+        return 1, 0
+    if id(node) not in known:
+        if depth > _MAX_YAML_DEPTH:
+            raise DocumentError("not YAML: nested too deeply")
+        items = node.values() if isinstance(node, dict) else node
+        inner = [_measured(item, depth + 1, known) for item in items]
+        known[id(node)] = (
+            1 + sum(count for count, _ in inner),
+            1 + max((height for _, height in inner), default=0),
+        )
+    count, height = known[id(node)]
+    if depth + height > _MAX_YAML_DEPTH:
+        raise DocumentError("not YAML: nested too deeply")
+    if count > _MAX_YAML_VALUES:
+        raise DocumentError("not YAML: its aliases stand for more than a million values")
+    return count, height
 
 
 def line_of(text: str, path: Path, *, yaml: bool = False) -> int | None:
@@ -155,20 +237,34 @@ def line_of(text: str, path: Path, *, yaml: bool = False) -> int | None:
         return None
     if yaml:
         return _yaml_line(text, path)
-    try:
-        position = _json_position(text, path)
-    except (ValueError, IndexError):
+    found = _places(text)
+    if found is None:
         return None  # no JSON: its error has a line of its own
-    return text.count("\n", 0, position) + 1
+    place, breaks = found
+    position = place.begins
+    for step in path:
+        if step not in place.inside:
+            position = place.value
+            break
+        place = place.inside[step]
+        position = place.begins
+    return bisect_left(breaks, position) + 1
+
+
+@lru_cache(maxsize=4)  # a file may have thousands of errors
+def _yaml_node(text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
 
 
 def _yaml_line(text: str, path: Path) -> int | None:
     import yaml
 
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError):
-        return None
+    node = _yaml_node(text)
     if node is None:
         return None
     line: int = node.start_mark.line
@@ -188,43 +284,70 @@ def _yaml_line(text: str, path: Path) -> int | None:
 
 def json_span(text: str, path: Path) -> tuple[int, int] | None:
     """Where the value at `path`, with its key if it has one, begins and ends in valid JSON."""
-    try:
-        start = position = _json_position(text, path)
-        if path and isinstance(path[-1], str):
-            position = _STRINGS.raw_decode(text, position)[1]
-            position = _skip_space(text, _skip_space(text, position) + 1)
-        return start, _skip_value(text, position)
-    except (ValueError, IndexError):
+    found = _places(text)
+    if found is None:
         return None
+    place = found[0]
+    for step in path:
+        if step not in place.inside:
+            return None
+        place = place.inside[step]
+    return place.begins, place.end
+
+
+class _Place(NamedTuple):
+    """Where a value is in valid JSON."""
+
+    begins: int
+    """Its key, if it has one."""
+    value: int
+    end: int
+    inside: dict[str | int, _Place]
+    """Of a repeated key the last one counts, as when parsing."""
 
 
 _STRINGS = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"[^\s,\]}]+")
-_BRACKET_OR_STRING = re.compile(r'["{}\[\]]')
 
 
-def _json_position(text: str, path: Path, start: int = 0) -> int:
-    """Where the value at `path` (or the key before it) begins in valid JSON."""
-    start = position = _skip_space(text, start)
-    if not path or text[position] not in "{[":
-        return position
-    is_object = text[position] == "{"
-    index, found = 0, -1
-    position = _skip_space(text, position + 1)
+@lru_cache(maxsize=4)  # a file may have thousands of errors
+def _places(text: str) -> tuple[_Place, list[int]] | None:
+    """Where everything in valid JSON is, and its line breaks; None for what is no JSON."""
+    try:
+        start = _skip_space(text, 0)
+        found = _place(text, start, start)
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return found, [match.start() for match in re.finditer("\n", text)]
+
+
+def _place(text: str, begins: int, start: int) -> _Place:
+    """The value that begins at `start`, and all that is in it."""
+    inside: dict[str | int, _Place] = {}
+    if text[start] not in "{[":
+        return _Place(begins, start, _end_of_plain(text, start), inside)
+    is_object = text[start] == "{"
+    position = _skip_space(text, start + 1)
     while text[position] not in "}]":
-        begin, step = position, index
+        step: str | int = len(inside)
+        begin = position
         if is_object:
-            key, position = _STRINGS.raw_decode(text, position)
+            step, position = _STRINGS.raw_decode(text, position)
             position = _skip_space(text, _skip_space(text, position) + 1)
-            step = key
-        if step == path[0]:  # of a repeated key the last one counts, as when parsing
-            found = begin if len(path) == 1 else _json_position(text, path[1:], position)
-        position = _skip_space(text, _skip_value(text, position))
+        inside[step] = _place(text, begin, position)
+        position = _skip_space(text, inside[step].end)
         if text[position] == ",":
             position = _skip_space(text, position + 1)
-        index += 1
-    return start if found < 0 else found
+    return _Place(begins, start, position + 1, inside)
+
+
+def _end_of_plain(text: str, start: int) -> int:
+    """The position behind a text, a number or a word."""
+    if text[start] == '"':
+        return int(_STRINGS.raw_decode(text, start)[1])
+    found = _SCALAR.match(text, start)
+    return found.end() if found else start + 1
 
 
 def _skip_space(text: str, position: int) -> int:
@@ -232,23 +355,12 @@ def _skip_space(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def _skip_value(text: str, position: int) -> int:
-    """The position behind the value that begins at `position`."""
-    if text[position] not in '"{[':
-        found = _SCALAR.match(text, position)
-        return found.end() if found else position + 1
-    depth = 0
-    while True:
-        bracket = _BRACKET_OR_STRING.search(text, position)
-        if bracket is None:
-            raise ValueError("not closed")
-        position = bracket.end()
-        if bracket[0] == '"':
-            position = _STRINGS.raw_decode(text, bracket.start())[1]
-        else:
-            depth += 1 if bracket[0] in "{[" else -1
-        if depth == 0:
-            return position
+def schema_validator(schema: Mapping[str, Any]) -> Any:
+    """What checks values by a JSON Schema. References lead to places in it: nothing is fetched or read."""
+    from jsonschema.validators import validator_for  # few documents are checked like that
+    from referencing import Registry
+
+    return validator_for(schema)(schema, registry=Registry())
 
 
 def path_text(path: Path) -> str:

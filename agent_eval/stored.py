@@ -41,6 +41,8 @@ def _records(journal: Path) -> Iterator[RunRecord]:
         yield from read_journal(journal)
     except FileNotFoundError:
         raise InputError(Problem("no such file", str(journal))) from None
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", str(journal))) from None
     except ValueError as error:
         raise InputError(Problem(str(error).splitlines()[0])) from None  # it begins with file and line
 

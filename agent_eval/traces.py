@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, ConfigDict, ValidationError
 from agent_eval import clock, serde
 from agent_eval.agents.events import DEFAULT_AUTHOR, to_invocations
 from agent_eval.errors import InputError, Problem
-from agent_eval.schema.base import Value
+from agent_eval.schema.base import Many, Value
 from agent_eval.schema.result import ExpectedTurn, RunRecord, SessionRecord
 from agent_eval.schema.trace import (
     USER_AUTHOR,
@@ -62,7 +62,7 @@ class _Event(_Loose):
 
 class _Turn(_Loose):
     turn_id: str | None = None
-    events: list[_Event] | None = None
+    events: Many[_Event] | None = None
 
 
 class _Agent(_Loose):
@@ -72,7 +72,7 @@ class _Agent(_Loose):
 
 class _AgentData(_Loose):
     agents: dict[str, _Agent] | None = None
-    turns: list[_Turn] | None = None
+    turns: Many[_Turn] | None = None
 
 
 class _Response(_Loose):
@@ -87,15 +87,15 @@ def _parsed(value: object) -> object:
 class _Case(_Loose):
     eval_case_id: str | None = None
     prompt: AnyContent = None
-    responses: list[_Response] | None = None
+    responses: Many[_Response] | None = None
     response: AnyContent = None
     reference: _Response | None = None
-    intermediate_events: list[_Event] | None = None
+    intermediate_events: Many[_Event] | None = None
     agent_data: Annotated[_AgentData | None, BeforeValidator(_parsed)] = None
 
 
 class _Dataset(_Loose):
-    eval_cases: list[_Case]
+    eval_cases: Many[_Case]
     candidate_name: str | None = None
 
 
@@ -116,6 +116,8 @@ def read_traces(document: Any, file: str, name: str) -> AdkResult:
         first = error.errors(include_url=False)[0]
         place = serde.path_text(first["loc"]) or None
         raise InputError(Problem(f"is no file of traces: {first['msg']}", file, place)) from None
+    if not found.eval_cases:
+        raise InputError(Problem("has no cases", file, "eval_cases"))
     cases: dict[str, list[RunRecord]] = {}
     for index, case in enumerate(found.eval_cases):
         eval_id = case.eval_case_id or f"case_{index + 1}"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_eval import serde
+from tests.fuzz.hostile import bomb
 
 keys = st.text(max_size=8)
 values = st.recursive(
@@ -83,3 +84,52 @@ def test_integers_of_any_size_are_exact() -> None:
 )
 def test_whatever_an_agent_leaves_behind_is_written_as_json(value: Any) -> None:
     json.loads(serde.to_json(value))
+
+
+SECRET_MARKS = '"' + r"\\ \" [,{" * 3 + '"'
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        pytest.param("[" + ",".join(["1"] * 50) + "]", 50, id="numbers"),
+        pytest.param("[" + ",".join([SECRET_MARKS] * 50) + "]", 50, id="texts with marks in them"),
+        pytest.param("[" + ",".join(["[]", "{}"] * 25) + "]", 100, id="empty containers"),
+        pytest.param('{"a":' * 50 + "1" + "}" * 50, 50, id="nested"),
+        pytest.param(json.dumps(["x,[{" * 400_000, "\\" * 7, 'y",'] * 2), 6, id="long texts"),
+    ],
+)
+def test_values_are_counted_outside_of_texts(text: str, values: int) -> None:
+    for encoded in (text, text.encode()):
+        serde.check_size(encoded, values)
+        with pytest.raises(serde.DocumentError, match=f"has more than {values - 1} values"):
+            serde.check_size(encoded, values - 1)
+
+
+PAIRS = "\np: !!pairs [" + ", ".join(["x: *a4"] * 20) + "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(bomb(), "its aliases stand for more than a million values", id="bomb"),
+        pytest.param(bomb(5) + PAIRS, "more than a million values", id="bomb in pairs"),
+        pytest.param("&a [*a]", "nested too deeply", id="a list in itself"),
+        pytest.param("a: &a {b: {c: *a}}", "nested too deeply", id="an object in itself"),
+        pytest.param("[" * 201 + "]" * 201, "nested too deeply", id="deep"),
+        pytest.param("[" * 3000, "nested too deeply", id="deep and not closed"),
+        pytest.param("a: 2026-13-45", "a value cannot be read: month must be in 1..12", id="date"),
+        pytest.param("a: !!int zz", "a value cannot be read", id="number"),
+        pytest.param("a: 0x" + "f" * 5000, "a number is too large", id="large number"),
+        pytest.param("a: !!python/name:os.system", "could not determine a constructor", id="Python"),
+        pytest.param("a: b\n" * 300_000, "more than 1000000 characters of YAML", id="long"),
+    ],
+)
+def test_yaml_that_would_do_harm_is_refused(text: str, told: str) -> None:
+    with pytest.raises(serde.DocumentError, match=told):
+        serde.from_yaml(text)
+
+
+def test_aliases_of_yaml_are_followed() -> None:
+    assert serde.from_yaml("a: &x {b: 1}\nc: *x\nd: *x") == {"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1}}
+    assert len(serde.from_yaml(bomb(3))) == 3

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_eval.agents.base import Agent
+from agent_eval.agents.environment import load_env_file
 from agent_eval.agents.factory import MadeAgent, Make, Once, fresh, given
 from agent_eval.agents.python import PythonAgent
 from agent_eval.errors import AgentError, Problem, did_you_mean
@@ -105,9 +106,7 @@ def _adk_from_yaml(path: Path, name: str, options: AgentOptions) -> Agent:
 def _load_dotenv(path: Path) -> None:
     """Loads the `.env` of an agent. The environment is not overridden."""
     if file := dotenv_near(path):
-        from dotenv import load_dotenv  # few agents have one
-
-        load_dotenv(file, override=False)
+        load_env_file(file)
 
 
 def dotenv_near(path: Path) -> Path | None:

@@ -16,6 +16,7 @@ from agent_eval.cli.options import (
     JudgeCacheFlag,
     JudgeParallelism,
     MaxJudgeCalls,
+    NoCustomCode,
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
@@ -66,6 +67,7 @@ def grade(
     max_judge_calls: MaxJudgeCalls = None,
     judge_cache: JudgeCacheFlag = True,
     no_preflight: NoPreflight = False,
+    no_custom_code: NoCustomCode = False,
     output: Annotated[
         str | None, typer.Option("--output", help="Folder for results, else .agent_eval/results.")
     ] = None,
@@ -97,10 +99,13 @@ def grade(
                 cache=judge_cache,
                 preflight=not no_preflight,
             ),
+            custom_code=not no_custom_code,
             output=output,
             command=command_line(sys.argv),
         )
-        out.exit(_grade(plan_grading(found[0], options), view, out))
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            grading = plan_grading(found[0], options)
+        out.exit(_grade(grading, view, out))
 
 
 def _grade(grading: Grading, view: View, out: Output) -> ExitCode:

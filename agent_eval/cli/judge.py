@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent_eval.cli.completion import complete_eval_sets, complete_judged_metrics
-from agent_eval.cli.options import DebugFlag, JsonFlag
+from agent_eval.cli.options import DebugFlag, JsonFlag, NoCustomCode
 from agent_eval.cli.output import Output
 from agent_eval.errors import ExitCode
 
@@ -54,6 +56,7 @@ def show(
     metric: MetricOption = None,
     result: ResultOption = None,
     run: Annotated[int, typer.Option("--run", min=0, help="Which run of the result, from 0.")] = 0,
+    no_custom_code: NoCustomCode = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -65,7 +68,9 @@ def show(
         from agent_eval import judging
         from agent_eval.options import JudgeOptions
 
-        judged = judging.JudgedSet(eval_set, config, metric, JudgeOptions(cache=False, preflight=False))
+        options = JudgeOptions(cache=False, preflight=False)
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
         wanted = judged.case(case)
         if result:
             context = judging.recorded_run(wanted, judging.recorded_runs(Path(result)), run)
@@ -120,20 +125,22 @@ def check(
             help="Ask no judge again what it has answered; the default.",
         ),
     ] = True,
+    no_custom_code: NoCustomCode = False,
     json_output: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Measure judges against people: agreement, Cohen's kappa, and what they pass that people fail."""
     with Output(json=json_output, debug=debug) as out:
         from agent_eval import judging
+        from agent_eval.agents.environment import load_env_file
         from agent_eval.options import JudgeOptions
-        from agent_eval.selection import load_env_file
 
         if env_file:
             load_env_file(Path(env_file))
         options = JudgeOptions(parallelism=judge_parallelism, cache=judge_cache)
-        judged = judging.JudgedSet(eval_set, config, metric, options)
-        checked = judging.check(judged, Path(labels), Path(result) if result else None)
+        with redirect_stdout(sys.stderr):  # code that is imported may print
+            judged = judging.JudgedSet(eval_set, config, metric, options, custom_code=not no_custom_code)
+            checked = judging.check(judged, Path(labels), Path(result) if result else None)
         code = ExitCode.NOT_EVALUATED if any(one.unscored for one in checked) else ExitCode.PASSED
         if out.is_json:
             out.json({"exit_code": int(code), "metrics": [_checked(one) for one in checked]})

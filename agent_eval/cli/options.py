@@ -33,6 +33,15 @@ CodeQualityFile = Annotated[
     ),
 ]
 
+NoCustomCode = Annotated[
+    bool,
+    typer.Option(
+        "--no_custom_code",
+        metavar="",
+        help="Import no code that configs or cases name: refuse those that do.",
+    ),
+]
+
 JUDGES = "Judges"
 """The part of --help about the models behind judged metrics."""
 

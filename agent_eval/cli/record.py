@@ -56,10 +56,10 @@ def record(
     """Talk to an agent, and keep the conversation as an eval case."""
     with Output(debug=debug) as out:
         from agent_eval import serde
+        from agent_eval.agents.environment import load_env_file
         from agent_eval.agents.resolve import NO_OPTIONS, resolve_agent
         from agent_eval.recording import added_to, recorded_case, write_eval_set
         from agent_eval.report.text import printable
-        from agent_eval.selection import load_env_file
 
         if env_file:
             load_env_file(Path(env_file))

@@ -43,10 +43,11 @@ def again(rerun: tuple[str, str], options: Options) -> tuple[Options, Given]:
     if result.agent.kind == "http" and not options.url:
         raise InputError(Problem(f"was served at {result.agent.reference}: name it with --url again", name))
     several = ", " in result.agent.reference
+    must_name = options.url or several or not options.custom_code
     options = replace(
         options,
         eval_sets=(result.eval_set.path,),
-        agent=options.agent or (None if options.url or several else result.agent.reference),
+        agent=options.agent or (None if must_name else result.agent.reference),
         config=options.config or result.config.path,
         num_runs=options.num_runs or result.config.multi_run_config.get("num_runs"),
     )

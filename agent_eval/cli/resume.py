@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 FREE = {
     "targets", "resume", "resume_anyway", "parallelism", "rpm", "tpm", "workers", "executor", "ray_address",
-    "url", "header", "judge_parallelism", "max_judge_calls", "judge_cache", "no_preflight", "output",
-    "adk_results", "html", "junit_xml", "markdown", "codequality", "print_detailed_results", "quiet",
-    "json_output", "debug",
+    "url", "header", "judge_parallelism", "max_judge_calls", "judge_cache", "no_preflight", "no_custom_code",
+    "output", "adk_results", "html", "junit_xml", "markdown", "codequality", "print_detailed_results",
+    "quiet", "json_output", "debug",
 }  # fmt: skip
 """The options that may be given anew; the others are those that the evaluation began with."""
 

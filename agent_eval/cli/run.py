@@ -25,6 +25,7 @@ from agent_eval.cli.options import (
     JunitFile,
     MarkdownFile,
     MaxJudgeCalls,
+    NoCustomCode,
     NoPreflight,
 )
 from agent_eval.cli.output import Output, command_line
@@ -249,6 +250,7 @@ def run(
             "--header", help="Sent to --url, as 'Key: value'; kept out of records.", rich_help_panel=AGENT
         ),
     ] = None,
+    no_custom_code: NoCustomCode = False,
     env_file: Annotated[
         str | None,
         typer.Option(
@@ -342,6 +344,7 @@ def run(
                 cache=judge_cache,
                 preflight=not no_preflight,
             ),
+            custom_code=not no_custom_code,
             dry_run=dry_run,
             output=output,
             command=command_line(sys.argv),
@@ -354,7 +357,8 @@ def run(
             planned = going_on(context, targets or [], options, anyway=resume_anyway)
         else:
             planned = again(rerun, options) if rerun else (options, Given())
-        evaluation = plan_evaluation(*planned)
+        with redirect_stdout(sys.stderr):  # code that is imported may print, too
+            evaluation = plan_evaluation(*planned)
         folders = agent_folders(evaluation) if adk_results else None
         out.exit(_dry_run(evaluation, out) if dry_run else _run(evaluation, view, out, folders, files))
 

@@ -90,8 +90,8 @@ def generate(
 ) -> None:
     """Have a model write scenarios from the agent's instructions and tools, and add them to an eval set."""
     with Output(json=json_output, debug=debug) as out:
+        from agent_eval.agents.environment import load_env_file
         from agent_eval.scenarios import eval_set_path, generate_scenarios
-        from agent_eval.selection import load_env_file
         from agent_eval.simulation.generation import Wish
 
         if env_file:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from agent_eval import serde
 from agent_eval.diagnose.base import Clue, Kind, Level, Rule
 from agent_eval.diagnose.call_diff import are_similar_names
 from agent_eval.diagnose.evidence import Evidence
@@ -188,11 +189,9 @@ def not_the_schema(evidence: Evidence) -> Iterator[Clue]:
 
 def _against(found: Any, schema: Any) -> str:
     """The first thing that a value and a schema disagree on."""
-    from jsonschema.validators import validator_for  # only this check needs it
-
     if not isinstance(schema, dict):
         return value(found, 100)
-    error = next(validator_for(schema)(schema).iter_errors(found), None)
+    error = next(serde.schema_validator(schema).iter_errors(found), None)
     where = f"at `{'.'.join(map(str, error.absolute_path))}`: " if error and error.absolute_path else ""
     return where + cut(error.message, 120) if error else value(found, 100)
 

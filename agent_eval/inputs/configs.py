@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent_eval.errors import did_you_mean
+from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.inputs import documents
 from agent_eval.schema import config as schema
 from agent_eval.schema.config import DEFAULT_CONFIG, EvalConfig
@@ -34,6 +34,10 @@ _MODELS = (
     ToolMocks,
     ToolMock,
 )
+
+
+MAX_BYTES = 1_000_000
+"""No config is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ def parse_config(data: bytes, file: str) -> EvalConfig:
     Raises:
         InputError: no eval config; everything wrong with it at once.
     """
+    if len(data) > MAX_BYTES:
+        raise InputError(Problem("is no eval config: it has more than a megabyte", file))
     text = documents.decode(data, file)
     document = documents.parse(text, file)
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_eval.errors import InputError, Problem, did_you_mean
+from agent_eval.files import real
 from agent_eval.inputs.evalsets import SUFFIXES, eval_set_id_of
 from agent_eval.inputs.project import Project
 from agent_eval.inputs.selectors import Selector, parse_selector
@@ -41,10 +42,10 @@ def selected_eval_sets(
     merged: dict[Path, Selector] = {}
     for selector in selectors:
         path = _eval_set_path(selector.file, agent)
-        known = merged.get(path.resolve(), Selector(str(path), selector.case_ids))
+        known = merged.get(real(path), Selector(str(path), selector.case_ids))
         both = tuple(dict.fromkeys((*known.case_ids, *selector.case_ids)))
         whole = not known.case_ids or not selector.case_ids
-        merged[path.resolve()] = Selector(known.file, () if whole else both)
+        merged[real(path)] = Selector(known.file, () if whole else both)
     return list(merged.values())
 
 
@@ -99,13 +100,14 @@ def find_config(eval_set: Path) -> Found | None:
     return next((Found(os.path.normpath(file), why) for file, why in candidates if file.is_file()), None)
 
 
-def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
+def find_agent(case: EvalCase, named: str | None, project: Project, *, by_case: bool = True) -> Found:
     """The agent that plays a case.
 
     Args:
         case: the case.
         named: what the command line names.
         project: the project's settings.
+        by_case: whether the case may name it.
 
     Raises:
         InputError: none is named, and no folder is called like the case's app.
@@ -114,6 +116,13 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
         return Found(named, "named")
     if project.settings.agent:
         return Found(_from(project.root, project.settings.agent), "agent in pyproject.toml")
+    if not by_case:
+        raise InputError(
+            Problem(
+                "no agent is named, and with --no_custom_code a case may not name one",
+                hint="name the agent: `agent-eval run AGENT EVALSET`",
+            )
+        )
     folders = [project.root / folder for folder in project.settings.agents]
     app_name = case.session_input.app_name if case.session_input else ""
     if not app_name:
@@ -125,7 +134,7 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
         )
     for folder in folders:
         for place in (folder / app_name, folder / f"{app_name}.py"):
-            if _is_below(place, folder) and place.exists():
+            if _is_in(place, folder):
                 return Found(str(place), f"app_name of case `{case.eval_id}`")
     known = [entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()]
     raise InputError(
@@ -136,9 +145,12 @@ def find_agent(case: EvalCase, named: str | None, project: Project) -> Found:
     )
 
 
-def _is_below(place: Path, folder: Path) -> bool:
-    """An app name is a name, not a path that leads elsewhere."""
-    return place.resolve().parent == folder.resolve()
+def _is_in(place: Path, folder: Path) -> bool:
+    """Whether it is there: an app name is a name, not a path that leads elsewhere."""
+    try:
+        return place.exists() and real(place).parent == real(folder)
+    except (OSError, ValueError):  # no file can be called like that
+        return False
 
 
 def _from(root: Path, reference: str) -> str:

@@ -6,13 +6,14 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from agent_eval import serde
+from agent_eval import files, serde
 from agent_eval.errors import InputError, Problem, did_you_mean
 
 
@@ -20,17 +21,15 @@ def read_bytes(path: Path) -> bytes:
     """A file's bytes.
 
     Raises:
-        InputError: it does not exist, is no regular file, or cannot be read.
+        InputError: it does not exist, is no file, or cannot be read.
     """
     file = str(path)
     try:
-        if path.is_dir():
-            raise InputError(Problem("is a directory, expected a file", file))
-        if path.exists() and not path.is_file():
-            raise InputError(Problem("is not a regular file", file))
-        return path.read_bytes()
+        return files.read_bytes(path)
     except FileNotFoundError:
         raise InputError(Problem("no such file", file, hint=_similar_file(path))) from None
+    except files.NotAFileError as error:
+        raise InputError(Problem(error.strerror, file)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(Problem(f"cannot be read: {reason}", file)) from None
@@ -67,6 +66,10 @@ def decode(data: bytes, file: str) -> str:
     return text
 
 
+MAX_VALUES = 1_000_000
+"""In a document that people write; each may take a kilobyte once it is read."""
+
+
 def parse(text: str, file: str) -> Any:
     """The document in a text: YAML where the name says so, JSON elsewhere.
 
@@ -74,7 +77,7 @@ def parse(text: str, file: str) -> Any:
         InputError: it is neither.
     """
     try:
-        return serde.from_yaml(text) if is_yaml(file) else serde.from_json(text)
+        return serde.from_yaml(text) if is_yaml(file) else serde.from_json(text, MAX_VALUES)
     except serde.DocumentError as error:
         raise InputError(Problem(str(error), file, line=error.line)) from None
 
@@ -146,8 +149,19 @@ def invalid(
     """
     known = sorted({key for model in models for key in model.model_fields})
     details = error.errors(include_url=False)
-    problems = [_problem(detail, known, text, document, file, depth) for detail in details]
-    return InputError(*dict.fromkeys(problems))
+    return InputError(*few(_problem(detail, known, text, document, file, depth) for detail in details))
+
+
+MAX_PROBLEMS = 100
+"""Nobody reads more about one file, and finding the line of each takes a while."""
+
+
+def few(problems: Iterable[Problem]) -> list[Problem]:
+    """The first problems of a file, each once; that there are more is one of its own."""
+    found = list(dict.fromkeys(islice(problems, MAX_PROBLEMS + 1)))
+    if len(found) > MAX_PROBLEMS:
+        found[-1] = Problem("and more like these", found[0].file)
+    return found
 
 
 def _problem(
@@ -225,5 +239,5 @@ def _misspelled(given: object, wanted: tuple[str, ...]) -> str | None:
 def short(value: object) -> str:
     """A value as JSON, cut to a line."""
     infinite = isinstance(value, float) and not math.isfinite(value)  # which JSON would call null
-    text = str(value) if infinite else serde.to_json(value).decode()
+    text = str(value) if infinite else serde.to_json(serde.plain(value)).decode()
     return text if len(text) <= 60 else text[:57] + "..."

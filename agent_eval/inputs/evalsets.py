@@ -9,14 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agent_eval import serde
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs import documents, legacy
 from agent_eval.schema import trace
-from agent_eval.schema.evalset import ConversationScenario, EvalCase, EvalSet, SessionInput, UserPersona
-from agent_eval.schema.trace import Rubric
+from agent_eval.schema.base import Many
+from agent_eval.schema.evalset import (
+    CASES,
+    ConversationScenario,
+    EvalCase,
+    EvalSet,
+    SessionInput,
+    UserPersona,
+)
+from agent_eval.schema.trace import Invocation, Rubric
 
 _MODELS = (
     EvalSet,
@@ -35,6 +43,20 @@ _MODELS = (
     trace.FunctionCall,
     trace.FunctionResponse,
 )
+
+LARGE = 250_000
+"""Of longer eval sets only the first bad case is told, and of it the first bad turn (characters)."""
+
+
+class _LargeCase(EvalCase):
+    conversation: Many[Invocation] | None = None
+
+
+class _LargeSet(EvalSet):
+    """Refused before millions of mistakes fill the memory."""
+
+    eval_cases: Many[_LargeCase] = Field(validation_alias=CASES)  # type: ignore[assignment]  # only read
+
 
 SUFFIXES = (".evalset.json", ".test.json")
 """Names by which eval sets are found; any other `.json` can be named."""
@@ -99,7 +121,7 @@ def parse_eval_set(data: bytes, file: str, eval_set_id: str) -> EvalSet:
                 hint="an eval set is an object with `eval_set_id` and `eval_cases`",
             )
         )
-    problems = list(_inconsistencies(eval_set, text, file))
+    problems = documents.few(_inconsistencies(eval_set, text, file))
     if problems:
         raise InputError(*problems)
     return eval_set
@@ -107,6 +129,8 @@ def parse_eval_set(data: bytes, file: str, eval_set_id: str) -> EvalSet:
 
 def _validated(json_text: str, text: str, document: Any, file: str, depth: int = 0) -> EvalSet:
     try:
+        if len(json_text) > LARGE:
+            _LargeSet.model_validate_json(json_text)
         return EvalSet.model_validate_json(json_text)
     except ValidationError as error:
         raise documents.invalid(error, _MODELS, text, document, file, depth) from None

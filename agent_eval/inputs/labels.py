@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs import documents
-from agent_eval.schema.base import Value
+from agent_eval.schema.base import Many, Value
 
 
 class Verdict(StrEnum):
@@ -50,6 +50,9 @@ class Label(Value):
 
 
 _LABELS = TypeAdapter(list[Label])
+_MANY_LABELS = TypeAdapter(Many[Label])
+LARGE = 250_000
+"""Of longer files only the first mistake is told (characters)."""
 
 
 def load_labels(path: Path) -> list[Label]:
@@ -68,11 +71,13 @@ def parse_labels(text: str, file: str) -> list[Label]:
         InputError: it holds none; everything wrong with it at once.
     """
     if file.endswith(".jsonl"):
-        lines = [line for line in text.splitlines() if line.strip()]
+        if text.count("\n") > documents.MAX_VALUES:
+            raise InputError(Problem(f"has more than {documents.MAX_VALUES} lines", file))
+        lines = [line for line in text.split("\n") if line.strip()]  # texts in them may hold other breaks
         text = "[" + ",\n".join(lines) + "]"  # one label stays on one line, for errors
     document = documents.parse(text, file)
     try:
-        labels = _LABELS.validate_python(document)
+        labels = (_MANY_LABELS if len(text) > LARGE else _LABELS).validate_python(document)
     except ValidationError as error:
         raise documents.invalid(error, (Label,), text, document, file) from None
     if not labels:

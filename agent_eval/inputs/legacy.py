@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_eval import serde
 from agent_eval.errors import InputError, Problem, did_you_mean
-from agent_eval.inputs.documents import short
+from agent_eval.inputs.documents import MAX_PROBLEMS, short
 from agent_eval.schema.evalset import EvalCase, EvalSet, SessionInput
 from agent_eval.schema.trace import Content, FunctionCall, IntermediateData, Invocation, Part
 
@@ -149,5 +149,7 @@ class _Reader:
         self._note("required, but not there", (*at, key), hint)
 
     def _note(self, message: str, at: tuple[str | int, ...], hint: str | None = None) -> None:
+        if len(self.problems) == MAX_PROBLEMS:
+            raise InputError(*self.problems, Problem("and more like these", self._file))
         place = serde.path_text(at) or None
         self.problems.append(Problem(message, self._file, place, serde.line_of(self._text, at), hint))

@@ -7,6 +7,8 @@ import json
 import re
 from pathlib import Path
 
+from agent_eval import files
+
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _IDS = (
     re.compile(rf'"(?:eval_id|evalId)"\s*:\s*({_STRING})'),
@@ -20,7 +22,7 @@ def case_lines(path: Path, sha256: str) -> dict[str, int]:
     Empty if the file is not there any more, or is not the one that was run.
     """
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path)
     except (OSError, ValueError):
         return {}
     if hashlib.sha256(data).hexdigest() != sha256:

@@ -64,7 +64,7 @@ def find_project() -> Project:
                 continue  # most have no such table: not worth parsing
             try:
                 table = tomllib.loads(text).get("tool", {}).get("agent-eval")
-            except tomllib.TOMLDecodeError as error:
+            except (ValueError, RecursionError) as error:  # of dates and numbers too, as they come
                 raise InputError(Problem(f"not TOML: {error}", str(file))) from None
             if table is not None:
                 return Project(Path(os.path.relpath(folder)), _settings(table, file), file)

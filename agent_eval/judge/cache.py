@@ -102,7 +102,7 @@ class JudgeCache:
             return None
         try:
             return work()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             self.trouble = f"the judge cache {self.path} cannot be used, and is not: {error}"
             self._close()
             return None
@@ -146,7 +146,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             "CREATE TABLE IF NOT EXISTS replies"
             " (key TEXT PRIMARY KEY, kept REAL NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID"
         )
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # of a name in it that is no text
         connection.close()
         raise
     return connection
@@ -166,8 +166,14 @@ def _decoded(text: str) -> Reply | None:
     """The reply; None if that is none of ours."""
     try:
         document: dict[str, Any] = serde.from_json(text)
-        usage = Usage(document["input_tokens"], document["output_tokens"])
-        return Reply(text=document["text"], usage=usage, unseen=tuple(document["unseen"]))
+        reply = Reply(
+            text=document["text"],
+            usage=Usage(document["input_tokens"], document["output_tokens"]),
+            unseen=tuple(document["unseen"]),
+        )
+        is_ours = isinstance(reply.text, str) and all(isinstance(one, str) for one in reply.unseen)
+        counts = (reply.usage.input_tokens, reply.usage.output_tokens)
+        return reply if is_ours and all(type(one) is int for one in counts) else None
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -215,7 +221,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with contextlib.closing(_connect(path)) as connection:
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         hint = "`agent-eval cache clear` removes it" if _is_damaged(error) else None
         raise InputError(Problem(f"not usable as judge cache: {error}", str(path), hint=hint)) from error
 
@@ -224,7 +230,7 @@ def _is_damaged(error: BaseException | None) -> bool:
     import sqlite3
 
     code = getattr(error, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+    return isinstance(error, UnicodeDecodeError) or code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def _files(path: Path) -> list[Path]:

@@ -111,7 +111,7 @@ def _instruction(place: Path) -> Instruction:
     for file in sorted(place.glob("*.py")) if place.is_dir() else [place]:
         try:
             tree = ast.parse(file.read_bytes())
-        except (OSError, SyntaxError, ValueError):
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

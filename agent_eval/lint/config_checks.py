@@ -191,13 +191,15 @@ def custom_metrics(group: Group, source: ConfigSource) -> Iterator[Finding]:
 
 def _is_there(module: str, folders: Sequence[Path]) -> bool:
     """Whether a module or package is there; nothing is imported."""
-    if module == "agent" or any(
-        (folder / f"{module}.py").is_file() or (folder / module).is_dir() for folder in folders
-    ):
-        return True
+    if not module.isidentifier():
+        return False
     try:
-        return module.isidentifier() and find_spec(module) is not None
-    except (ImportError, ValueError):
+        return (
+            module == "agent"
+            or any((folder / f"{module}.py").is_file() or (folder / module).is_dir() for folder in folders)
+            or find_spec(module) is not None
+        )
+    except (ImportError, ValueError, OSError):  # of a name that no file can have, say
         return False
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_eval.errors import InputError, Problem
+from agent_eval.files import real
 from agent_eval.inputs.discovery import all_eval_sets, find_config
 from agent_eval.inputs.evalsets import SUFFIXES
 from agent_eval.inputs.project import Project
@@ -62,7 +63,7 @@ def _configs_in(folder: Path) -> list[Path]:
 
 
 def _unique(files: Sequence[Path]) -> list[Path]:
-    return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
+    return list({real(file): file for file in reversed(files)}.values())[::-1]
 
 
 def config_of(eval_set: Path, named: str | None) -> Path | None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from agent_eval import serde
 from agent_eval.metrics.base import EvalMetric, EvaluationResult, Evaluator, RunContext, mean_over_turns
 from agent_eval.metrics.efficiency import duration_details, token_details
 from agent_eval.schema.config import BaseCriterion
@@ -145,12 +146,9 @@ class ResponseJsonSchema(TurnCheck):
 
     def __init__(self, eval_metric: EvalMetric) -> None:
         super().__init__(eval_metric)
-        from jsonschema.validators import validator_for  # only this metric needs it
-
         schema = _criterion(eval_metric, JsonSchemaCriterion).json_schema
-        validator = validator_for(schema)
-        validator.check_schema(schema)
-        self._validator = validator(schema)
+        self._validator = serde.schema_validator(schema)
+        self._validator.check_schema(schema)
 
     def score(self, actual: Invocation, expected: Invocation | None) -> float:
         """1 if it is JSON of the schema."""
@@ -159,7 +157,7 @@ class ResponseJsonSchema(TurnCheck):
             text = fenced[1]
         try:
             return float(self._validator.is_valid(json.loads(text)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return 0.0
 
 

@@ -74,9 +74,8 @@ def marks(console: Console) -> dict[EvalStatus, str]:
 def print_result(console: Console, result: EvalResult) -> None:
     """The table of one eval set, and its totals."""
     console.print()
-    console.print(
-        Text.assemble((printable(result.eval_set.eval_set_id), "bold"), f"  agent {result.agent.name}")
-    )
+    agent = plain(f"  agent {result.agent.name}")
+    console.print(Text.assemble(plain(result.eval_set.eval_set_id, "bold"), agent))
     console.print(_table(console, result))
     if any(case.attempts > 1 for case in result.cases):
         print_evidence(console, result.cases)
@@ -127,7 +126,8 @@ def _ends(result: EvalResult) -> Iterator[str]:
 
 
 def _table(console: Console, result: EvalResult) -> Table:
-    names = [metric.metric_name for metric in result.cases[0].metrics if metric.threshold is not None]
+    gating = (one for case in result.cases for one in case.metrics if one.threshold is not None)
+    names = list(dict.fromkeys(metric.metric_name for metric in gating))
     signs = marks(console)
     repeated = any(case.attempts > 1 for case in result.cases)
     verdict_width = max(len(case.verdict) for case in result.cases)
@@ -144,17 +144,15 @@ def _table(console: Console, result: EvalResult) -> Table:
     table.add_column("Verdict", no_wrap=True, min_width=verdict_width)
     if repeated:
         table.add_column("Runs", no_wrap=True)
-    for header in map(_header, names) if in_columns else ["Scores / thresholds"]:
+    for header in map(_header, map(printable, names)) if in_columns else ["Scores / thresholds"]:
         table.add_column(header, no_wrap=in_columns, overflow="fold")
     table.add_column("Time", justify="right", no_wrap=True, min_width=6)
     for case in _listed(result):
         metrics = {metric.metric_name: metric for metric in case.metrics}
-        scores = [_score(signs, metrics[name]) for name in names if name in metrics]
+        shown = {name: _score(signs, metrics[name]) for name in names if name in metrics}
+        scores = [shown.get(name, Text()) for name in names]
         if not in_columns:
-            labelled = [
-                Text(" ").join((score, plain(name))) for name, score in zip(names, scores, strict=True)
-            ]
-            scores = [Text("\n").join(labelled)]
+            scores = [Text("\n").join(Text(" ").join((one, plain(name))) for name, one in shown.items())]
         seconds = sum(run.seconds for run in case.runs)
         table.add_row(
             plain(broken(case.eval_id, case_width)),

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+T = TypeVar("T")
+
+Many = Annotated[list[T], Field(fail_fast=True)]
+"""A list that is refused at its first bad item: a file may have millions of them."""
+
 
 class Value(BaseModel):
-    """A frozen value, read in snake_case or camelCase, that refuses keys it does not know."""
+    """A frozen value, read in snake_case or camelCase, that refuses keys it does not know.
+
+    Its numbers are finite.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -23,6 +31,7 @@ class Value(BaseModel):
         defer_build=True,
         ser_json_bytes="base64",
         val_json_bytes="base64",
+        allow_inf_nan=False,
     )
 
 

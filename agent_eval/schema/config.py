@@ -221,7 +221,7 @@ def _template_with_placeholders(template: str) -> str:
 
     try:
         found = meta.find_undeclared_variables(SandboxedEnvironment().parse(template))
-    except TemplateSyntaxError as error:
+    except (TemplateSyntaxError, ValueError, RecursionError) as error:  # of huge numbers, deep nesting
         raise PydanticCustomError(
             "template_syntax", "not a Jinja template: {reason}", {"reason": str(error)}
         ) from None

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from agent_eval.schema.base import Value, one_spelling
+from agent_eval.schema.base import Many, Value, one_spelling
 from agent_eval.schema.trace import Event, Invocation, Rubric
 
 PREBUILT_PERSONAS = ("EXPERT", "NOVICE", "EVALUATOR")
@@ -22,8 +22,8 @@ class UserBehavior(Value):
 
     name: str
     description: str
-    behavior_instructions: list[str]
-    violation_rubrics: list[str]
+    behavior_instructions: Many[str]
+    violation_rubrics: Many[str]
 
     def get_behavior_instructions_str(self) -> str:
         """The instructions as a list; templates written for ADK call it."""
@@ -37,7 +37,7 @@ class UserPersona(Value):
 
     id: str
     description: str
-    behaviors: list[UserBehavior]
+    behaviors: Many[UserBehavior]
 
 
 def _known_persona(value: str) -> str:
@@ -73,7 +73,7 @@ class ConversationScenario(Value):
 class ConversationScenarios(Value):
     """A file of scenarios that are to become cases."""
 
-    scenarios: list[ConversationScenario] = []
+    scenarios: Many[ConversationScenario] = []
 
 
 class SessionInput(Value):
@@ -86,7 +86,7 @@ class SessionInput(Value):
     session_id: str | None = None
     """A pinned id; each run still starts from an empty conversation."""
     state: dict[str, Any] = {}
-    events: Annotated[list[Event], Field(exclude_if=operator.not_)] = []
+    events: Annotated[Many[Event], Field(exclude_if=operator.not_)] = []
     """What was said and done in the session before; their changes of the state are not made again."""
 
     @model_validator(mode="before")
@@ -105,7 +105,7 @@ class EvalCase(Value):
     conversation_scenario: ConversationScenario | None = None
     session_input: SessionInput | None = None
     creation_timestamp: float = 0.0
-    rubrics: list[Rubric] | None = None
+    rubrics: Many[Rubric] | None = None
     final_session_state: dict[str, Any] | None = {}
     """The state expected at the end; an empty one expects nothing."""
     context_turns: Annotated[int, Field(ge=0, exclude_if=operator.not_)] = 0
@@ -148,6 +148,10 @@ class EvalCase(Value):
         )
 
 
+CASES = AliasChoices("eval_cases", "evalCases")
+"""Both spellings of the key of an eval set's cases."""
+
+
 class EvalSet(Value):
     """A named list of cases. Unknown keys of the set itself (such as `$schema`) are ignored."""
 
@@ -156,5 +160,5 @@ class EvalSet(Value):
     eval_set_id: str = Field(validation_alias=AliasChoices("eval_set_id", "evalSetId"))
     name: str | None = None
     description: str | None = None
-    eval_cases: list[EvalCase] = Field(validation_alias=AliasChoices("eval_cases", "evalCases"))
+    eval_cases: list[EvalCase] = Field(validation_alias=CASES)
     creation_timestamp: float = 0.0

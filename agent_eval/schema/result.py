@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
-from agent_eval.schema.base import Value
+from agent_eval import clock
+from agent_eval.schema.base import Many, Value
 from agent_eval.schema.evalset import ConversationScenario
 from agent_eval.schema.trace import Content, EvalStatus, IntermediateDataType, Invocation, Rubric
 
@@ -18,9 +26,20 @@ SCHEMA_VERSION = 1
 
 RareCount = Annotated[int, Field(exclude_if=lambda count: count == 0)]
 RareRate = Annotated[float | None, Field(exclude_if=lambda rate: rate is None)]
-RareTexts = Annotated[list[str], Field(exclude_if=operator.not_)]
+RareTexts = Annotated[Many[str], Field(exclude_if=operator.not_)]
 RareText = Annotated[str | None, Field(exclude_if=lambda text: text is None)]
 """What few cases have; written where there is something to say."""
+
+
+def _dated(text: str) -> str:
+    clock.moment_of(text)
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_dated)]
+"""UTC, ISO 8601."""
+Seconds = Annotated[float, Field(ge=0, le=1e12)]
+"""How long something took; the calendar has fewer of them."""
 
 
 class ErrorInfo(Value):
@@ -114,7 +133,7 @@ class InvocationScore(Value):
     status: EvalStatus = EvalStatus.INFORMATIONAL
     rationale: str | None = None
     """Why, in the judge's words."""
-    rubric_scores: list[RubricScore] | None = None
+    rubric_scores: Many[RubricScore] | None = None
     details: dict[str, float] | None = None
 
 
@@ -125,9 +144,9 @@ class MetricResult(Value):
     status: EvalStatus = EvalStatus.INFORMATIONAL
     score: float | None = None
     """The evaluator's overall score: finite, or None when there is none."""
-    threshold: float | None = None
-    per_invocation: list[InvocationScore] = []
-    rubric_scores: list[RubricScore] | None = None
+    threshold: FiniteFloat | None = None
+    per_invocation: Many[InvocationScore] = []
+    rubric_scores: Many[RubricScore] | None = None
     details: dict[str, float] | None = None
     """Parts of the score; of an informational metric over one turn, those are the turn's alone."""
     reason: str | None = None
@@ -172,7 +191,7 @@ class ExpectedTurn(Value):
 
     final_response: Content | None = None
     intermediate_data: IntermediateDataType | None = None
-    rubrics: list[Rubric] | None = None
+    rubrics: Many[Rubric] | None = None
 
 
 class RunRecord(Value):
@@ -184,30 +203,29 @@ class RunRecord(Value):
     """0-based."""
     seed: int
     status: RunStatus = RunStatus.COMPLETED
-    started: str
-    """UTC, ISO 8601."""
-    seconds: float
+    started: Moment
+    seconds: Seconds
     error: ErrorInfo | None = None
-    failed_attempts: list[FailedAttempt] = []
+    failed_attempts: Many[FailedAttempt] = []
     """Crashes before this attempt, in order."""
     session: SessionRecord | None = None
-    context: list[Invocation] = []
+    context: Many[Invocation] = []
     """Turns before those that count: the events that the session began with, and `context_turns`."""
-    invocations: list[Invocation] = []
+    invocations: Many[Invocation] = []
     """The turns as they were; the last one of a crashed run may have broken off."""
     stopped_by: StoppedBy | None = None
     """What ended the conversation; None unless a user was simulated."""
     simulator: SimulatorUsage | None = None
     """What the simulated user cost, failed attempts included; None where no model plays it."""
-    expected: list[ExpectedTurn] | None = None
+    expected: Many[ExpectedTurn] | None = None
     """The turns as the case has them; None where a user was simulated."""
-    rubrics: list[Rubric] | None = None
+    rubrics: Many[Rubric] | None = None
     """Those that the case has for all its turns."""
     final_session_state: dict[str, Any] | None = None
     """The state that the case expects at the end, if it does."""
     conversation_scenario: ConversationScenario | None = None
     """What the simulated user was to do."""
-    metrics: list[MetricResult] = []
+    metrics: Many[MetricResult] = []
 
     def metric(self, name: str) -> MetricResult | None:
         """The result of one metric, None if it was not computed."""
@@ -253,11 +271,11 @@ class Cause(Value):
     """What was seen, with the values, in a sentence."""
     change: str
     """What to change."""
-    runs: Annotated[list[int], Field(exclude_if=operator.not_)] = []
+    runs: Annotated[Many[int], Field(exclude_if=operator.not_)] = []
     """Where a case has several runs: the `run_index` of those it was seen in."""
 
 
-RareCauses = Annotated[list[Cause], Field(exclude_if=operator.not_)]
+RareCauses = Annotated[Many[Cause], Field(exclude_if=operator.not_)]
 
 
 Interval95 = tuple[float, float]
@@ -271,7 +289,7 @@ class CaseMetric(Value):
     method: str | None = None
     """How runs become one score; None for informational metrics."""
     score: float | None = None
-    threshold: float | None = None
+    threshold: FiniteFloat | None = None
     status: EvalStatus
     passed: int | None = None
     """Scored runs in which the metric met its own threshold."""
@@ -279,12 +297,12 @@ class CaseMetric(Value):
     """Runs in which the metric has a score."""
     pass_rate: float | None = None
     interval: Interval95 | None = None
-    per_run: list[float | None] = []
+    per_run: Many[float | None] = []
     """Overall score of each run, in run order; None where there is none."""
     reason: str | None = None
     warnings: RareTexts = []
     """Those of its runs, each once."""
-    causes: list[Cause] = []
+    causes: Many[Cause] = []
     """Why it did not pass, most likely first."""
 
     @model_serializer(mode="wrap")
@@ -330,15 +348,16 @@ class CaseResult(Value):
     """Chance that all of k runs pass."""
     required_pass_rate: RareRate = None
     """What `cross_run_criteria` asks of `pass_rate`, if it does."""
-    metrics: list[CaseMetric]
-    runs: list[RunSummary]
+    metrics: Many[CaseMetric]
+    runs: Many[RunSummary]
 
 
 class EvalSetRef(Value):
     """Which eval set was run."""
 
     eval_set_id: str
-    path: str
+    path: Annotated[str, Field(pattern=r"^[^\x00]*$")]
+    """A file's name, so without NUL."""
     sha256: str
 
 
@@ -439,7 +458,7 @@ class Totals(Value):
     duration_seconds: float
     tokens: dict[str, int]
     """Of the agent."""
-    judges: Annotated[list[JudgeTotals], Field(exclude_if=operator.not_)] = []
+    judges: Annotated[Many[JudgeTotals], Field(exclude_if=operator.not_)] = []
     simulator: Annotated[SimulatorTotals | None, Field(exclude_if=lambda usage: usage is None)] = None
     """What simulated users cost; only where there were some."""
 
@@ -449,7 +468,7 @@ class EvalResult(Value):
 
     schema_version: int = SCHEMA_VERSION
     result_id: str
-    created: str
+    created: Moment
     eval_set: EvalSetRef
     agent: AgentRef
     config: ConfigRef
@@ -459,7 +478,7 @@ class EvalResult(Value):
     """Why the evaluation ended before all runs were made."""
     causes: RareCauses = []
     """What the cases that did not pass have in common, and so is no fault of theirs."""
-    cases: list[CaseResult]
+    cases: Many[CaseResult]
 
     @property
     def is_passed(self) -> bool:

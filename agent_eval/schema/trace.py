@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Tag, model_validator
 
-from agent_eval.schema.base import SdkValue, Value, one_spelling
+from agent_eval.schema.base import Many, SdkValue, Value, one_spelling
 
 USER_AUTHOR = "user"
 
@@ -102,7 +102,7 @@ class Part(SdkValue):
 class Content(SdkValue):
     """A message: its parts and who speaks (`user` or `model`)."""
 
-    parts: list[Part] | None = None
+    parts: Many[Part] | None = None
     role: str | None = None
 
     @property
@@ -114,8 +114,8 @@ class Content(SdkValue):
 class GroundingMetadata(SdkValue):
     """Where a grounded answer comes from."""
 
-    web_search_queries: list[str] | None = None
-    retrieval_queries: list[str] | None = None
+    web_search_queries: Many[str] | None = None
+    retrieval_queries: Many[str] | None = None
 
 
 class ModalityTokenCount(SdkValue):
@@ -130,9 +130,9 @@ class GenerateContentResponseUsageMetadata(SdkValue):
 
     cached_content_token_count: int | None = None
     candidates_token_count: int | None = None
-    candidates_tokens_details: list[ModalityTokenCount] | None = None
+    candidates_tokens_details: Many[ModalityTokenCount] | None = None
     prompt_token_count: int | None = None
-    prompt_tokens_details: list[ModalityTokenCount] | None = None
+    prompt_tokens_details: Many[ModalityTokenCount] | None = None
     thoughts_token_count: int | None = None
     tool_use_prompt_token_count: int | None = None
     total_token_count: int | None = None
@@ -185,7 +185,7 @@ class Event(Value):
     model_version: str | None = None
     input_transcription: Transcription | None = None
     output_transcription: Transcription | None = None
-    mocked: list[str] | None = None
+    mocked: Many[str] | None = None
     """Ids of the calls whose responses here come from a mock."""
 
     @property
@@ -197,9 +197,9 @@ class Event(Value):
 class IntermediateData(Value):
     """A turn's steps as flat lists, the form that eval sets are written in."""
 
-    tool_uses: list[FunctionCall] = []
-    tool_responses: list[FunctionResponse] = []
-    intermediate_responses: list[tuple[str, list[Part]]] = []
+    tool_uses: Many[FunctionCall] = []
+    tool_responses: Many[FunctionResponse] = []
+    intermediate_responses: Many[tuple[str, Many[Part]]] = []
     """Pairs of author and parts, for what sub-agents said on the way."""
 
 
@@ -213,7 +213,7 @@ class InvocationEvent(Value):
     grounding_metadata: GroundingMetadata | None = None
     usage_metadata: UsageMetadata | None = None
     model_version: str | None = None
-    mocked: list[str] | None = None
+    mocked: Many[str] | None = None
     """Ids of the calls whose responses here come from a mock."""
 
     @model_validator(mode="before")
@@ -225,7 +225,7 @@ class InvocationEvent(Value):
 class InvocationEvents(Value):
     """A turn's steps as events, the form that runs are recorded in."""
 
-    invocation_events: list[InvocationEvent] = []
+    invocation_events: Many[InvocationEvent] = []
 
     @property
     def tool_uses(self) -> list[FunctionCall]:
@@ -337,7 +337,7 @@ class Invocation(Value):
     """Of these, seconds with at least one model call under way."""
     tool_duration: float | None = None
     """Of these, seconds inside tools but not awaiting a model."""
-    rubrics: list[Rubric] | None = None
+    rubrics: Many[Rubric] | None = None
     app_details: AppDetails | None = None
     incidents: list[Incident] | None = None
     """In the order in which they came; None where nothing went wrong, or the turn was not run here."""

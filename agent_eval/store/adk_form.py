@@ -12,14 +12,12 @@ from pydantic.alias_generators import to_snake
 from pydantic_core import PydanticCustomError
 
 from agent_eval import serde
-from agent_eval.schema.base import Value
+from agent_eval.clock import LAST_MOMENT
+from agent_eval.schema.base import Many, Value
 from agent_eval.schema.config import INFORMATIONAL_METRICS, BaseCriterion
 from agent_eval.schema.multi_run import MultiRunConfig
 from agent_eval.schema.result import InvocationScore, RubricScore
 from agent_eval.schema.trace import EvalStatus, Invocation
-
-LAST_MOMENT = 253_402_300_799
-"""The end of the year 9999, in seconds since the epoch."""
 
 STATUS_NUMBERS = {
     EvalStatus.PASSED: 1,
@@ -53,7 +51,7 @@ def _criterion(value: object) -> object:
 class AdkDetails(Value):
     """What is behind a metric's value."""
 
-    rubric_scores: list[RubricScore] | None = None
+    rubric_scores: Many[RubricScore] | None = None
     token_usage_details: dict[str, float | None] | None = None
     duration_details: dict[str, float | None] | None = None
 
@@ -109,7 +107,7 @@ class AdkRow(Value):
 
     actual_invocation: Invocation
     expected_invocation: Invocation | None = None
-    eval_metric_results: list[AdkMetric] = []
+    eval_metric_results: Many[AdkMetric] = []
 
     def score_of(self, metric_name: str) -> InvocationScore | None:
         """A metric's value for this turn."""
@@ -131,7 +129,7 @@ class AdkSession(Value):
     app_name: str = ""
     user_id: str = ""
     state: dict[str, Any] = {}
-    events: list[AdkEvent] = []
+    events: Many[AdkEvent] = []
 
 
 class AdkCaseResult(Value):
@@ -139,10 +137,10 @@ class AdkCaseResult(Value):
 
     eval_id: str
     final_eval_status: Annotated[EvalStatus, BeforeValidator(_status)]
-    overall_eval_metric_results: list[AdkMetric] | None = None
-    eval_metric_results: list[AdkMetric] | None = None
+    overall_eval_metric_results: Many[AdkMetric] | None = None
+    eval_metric_results: Many[AdkMetric] | None = None
     """Where older versions have the overall results."""
-    eval_metric_result_per_invocation: list[AdkRow] | None = None
+    eval_metric_result_per_invocation: Many[AdkRow] | None = None
     session_id: str = ""
     session_details: AdkSession | None = None
     user_id: str | None = None
@@ -176,7 +174,7 @@ class AdkEvalSetResult(Value):
 
     eval_set_result_id: str = ""
     eval_set_id: str
-    eval_case_results: Annotated[list[AdkCaseResult], Field(min_length=1)]
+    eval_case_results: Annotated[Many[AdkCaseResult], Field(min_length=1)]
     creation_timestamp: Annotated[float, Field(ge=0, le=LAST_MOMENT)] = 0.0
     agent_eval: Origin | None = None
     """Only in files that agent-eval wrote."""

@@ -26,7 +26,6 @@ from agent_eval.schema.result import (
 )
 from agent_eval.schema.trace import EvalStatus, Invocation
 from agent_eval.store.adk_form import (
-    LAST_MOMENT,
     AdkCaseResult,
     AdkEvalSetResult,
     AdkMetric,
@@ -107,8 +106,8 @@ def _path_in(document: Any, loc: tuple[int | str, ...]) -> list[int | str]:
     path: list[int | str] = []
     node = document
     for index, step in enumerate(loc):
-        known = step in node if isinstance(node, dict) else isinstance(step, int) and isinstance(node, list)
-        if known:
+        in_list = isinstance(node, list) and isinstance(step, int) and step < len(node)
+        if in_list or (isinstance(node, dict) and step in node):
             node = node[step]
             path.append(step)
         elif index == len(loc) - 1:
@@ -174,7 +173,7 @@ def _record(found: AdkEvalSetResult, agent: str, run_index: int, run: AdkCaseRes
         run_index=run_index,
         seed=0,
         status=RunStatus.CRASHED if run.is_crashed else RunStatus.COMPLETED,
-        started=clock.timestamp(begun if 0 < begun <= LAST_MOMENT else found.creation_timestamp),
+        started=clock.timestamp(begun if 0 < begun <= clock.LAST_MOMENT else found.creation_timestamp),
         seconds=round(sum(turn.duration or 0.0 for turn in turns), 6),
         error=_error(session) if run.is_crashed else None,
         session=SessionRecord(

@@ -17,10 +17,13 @@ from typing import Self
 from pydantic import ValidationError
 
 from agent_eval import serde
+from agent_eval.files import check_file
 from agent_eval.schema.result import RunRecord
 
 SUFFIX = ".runs.jsonl"
 SYNC_SECONDS = 1.0
+MAX_VALUES = 1_000_000
+"""In a record; those of conversations have hundreds."""
 _BLOCK = 1 << 16
 
 
@@ -101,13 +104,16 @@ def read_journal(path: Path) -> Iterator[RunRecord]:
     """The records of a journal, in the order in which runs finished. A torn last line is skipped.
 
     Raises:
+        OSError: it cannot be read, or is no file.
         ValueError: a line that is no run record.
     """
+    check_file(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return  # the process was killed while it wrote this one
             try:
+                serde.check_size(line, MAX_VALUES)
                 yield RunRecord.model_validate_json(line)
-            except ValidationError as error:
+            except (ValidationError, serde.DocumentError) as error:
                 raise ValueError(f"{path}:{number}: not a run record: {error}") from None

@@ -30,7 +30,11 @@ def _git_state() -> tuple[str | None, bool | None]:
 
     def git(*args: str) -> str:
         return subprocess.run(
-            ["git", *args], capture_output=True, text=True, check=True, timeout=5
+            ["git", "-c", "core.fsmonitor=false", *args],  # which may name a program
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=5,
         ).stdout.strip()
 
     try:

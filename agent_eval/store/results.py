@@ -9,12 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_eval import serde
+from agent_eval import files, serde
 from agent_eval.errors import InputError, Problem
 from agent_eval.schema.result import SCHEMA_VERSION, EvalResult
 from agent_eval.store.journal import SUFFIX
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+MAX_VALUES = 10_000_000
+"""In a result; one of 100 000 runs has two million."""
 
 MIGRATIONS: tuple[Migration, ...] = ()
 """Step i makes a document of version i + 2 out of one of version i + 1."""
@@ -38,11 +41,14 @@ def read_content(path: Path) -> bytes:
         InputError: it is not there, or cannot be read.
     """
     try:
-        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        return files.read_bytes(path).removeprefix(codecs.BOM_UTF8)
     except FileNotFoundError:
         raise InputError(Problem("no such file", str(path))) from None
-    except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+    except files.NotAFileError as error:
+        raise InputError(Problem(error.strerror, str(path))) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
 
 
 def parsed(content: bytes, file: str) -> Any:
@@ -52,7 +58,7 @@ def parsed(content: bytes, file: str) -> Any:
         InputError: it is not JSON.
     """
     try:
-        return serde.from_json(content)
+        return serde.from_json(content, MAX_VALUES)
     except serde.DocumentError as error:
         raise InputError(Problem(str(error), file, line=error.line)) from None
 

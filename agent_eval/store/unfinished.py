@@ -49,6 +49,7 @@ class Settings(Value):
     share_agent: bool = False
     record_inner_calls: bool = False
     artifacts: str | None = None
+    custom_code: bool = True
 
 
 class UnfinishedSet(Value):

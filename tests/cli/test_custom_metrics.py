@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_eval.schema.result import MetricResult
-from tests.cli_support import Outcome, Project, case, custom, eval_set
+from tests.cli_support import ECHO, Outcome, Project, case, custom, eval_set
 
 GATES = """\
     import asyncio
@@ -511,3 +511,16 @@ def test_evaluator_class_in_the_default_registry_of_adk_is_a_metric_by_its_name(
 
     assert done.code == 0, done.stdout + done.stderr
     assert project.case("one")["metrics"]["mentions"]["score"] == 0.5
+
+
+@pytest.mark.slow
+def test_what_code_prints_when_it_is_imported_is_not_in_the_document(project: Project) -> None:
+    project.agent("print('agent')\n" + ECHO)
+    project.write("gates.py", "print('metric')\ndef gate(*given):\n    return 1.0\n")
+    project.write("demo.evalset.json", eval_set(case("a")))
+    project.write("eval_config.json", custom("gate"))
+    done = project.agent_eval("run", "bot", "demo.evalset.json", "--json")
+    assert done.document["exit_code"] == 0
+    again = project.agent_eval("grade", "latest", "--config", "eval_config.json", "--json")
+    assert again.document["exit_code"] == 0
+    assert "metric" in again.stderr

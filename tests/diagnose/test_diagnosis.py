@@ -139,7 +139,8 @@ def test_rules_are_not_even_imported_where_all_runs_pass() -> None:
     script = (
         "import sys; from agent_eval.diagnose.diagnosis import Diagnosis; "
         "from agent_eval.schema.result import RunRecord; "
-        "record = RunRecord(eval_set_id='s', eval_id='e', run_index=0, seed=0, started='x', seconds=0.1); "
+        "record = RunRecord(eval_set_id='s', eval_id='e', run_index=0, seed=0, "
+        "started='2026-01-31', seconds=0.1); "
         "Diagnosis({}).add(record); "
         "sys.exit('agent_eval.diagnose.evidence' in sys.modules)"
     )
@@ -186,7 +187,8 @@ def test_whatever_calls_are_made_the_causes_are_facts(
 
     record = RunRecord.model_validate(
         {
-            "eval_set_id": "s", "eval_id": "e", "run_index": 0, "seed": 0, "started": "x", "seconds": 0.1,
+            "eval_set_id": "s", "eval_id": "e", "run_index": 0,
+            "seed": 0, "started": "2026-01-31", "seconds": 1,
             "invocations": [{"user_content": {}, "intermediate_data": steps(made)} for made, _ in turns],
             "expected": [{"intermediate_data": steps(wanted)} for _, wanted in turns],
             "metrics": [metric.model_dump()],
@@ -207,7 +209,8 @@ def test_whatever_is_said_is_explained(given_answer: str, wanted: str, output: s
     returned = [{"function_response": {"name": "t", "response": {"x": output}}}]
     record = RunRecord.model_validate(
         {
-            "eval_set_id": "s", "eval_id": "e", "run_index": 0, "seed": 0, "started": "x", "seconds": 0.1,
+            "eval_set_id": "s", "eval_id": "e", "run_index": 0,
+            "seed": 0, "started": "2026-01-31", "seconds": 1,
             "invocations": [{
                 "user_content": {}, "final_response": {"parts": [{"text": given_answer}]},
                 "intermediate_data": {"invocation_events": [{"author": "a", "content": {"parts": returned}}]},

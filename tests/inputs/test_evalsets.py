@@ -298,3 +298,28 @@ def load_refusal(path: Path) -> str:
     with pytest.raises(InputError) as refused:
         load_eval_set(path)
     return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({"eval_set_id": "s", "eval_cases": [{"eval_id": 1}] * 300}, id="cases"),
+        pytest.param(
+            {"eval_set_id": "s", "eval_cases": [{"eval_id": "", "conversation": []}] * 300}, id="ids"
+        ),
+        pytest.param([{"query": 1}] * 300, id="old form"),
+    ],
+)
+def test_of_many_mistakes_the_first_are_told(document: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_eval_set(json.dumps(document).encode(), "s.evalset.json", "s")
+    assert len(caught.value.problems) == 101
+    assert caught.value.problems[-1].message == "and more like these"
+
+
+def test_of_a_long_file_the_first_bad_case_is_told() -> None:
+    good = {"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "x" * 300_000}]}}]}
+    document = {"eval_set_id": "s", "eval_cases": [good, 1, 2]}
+    with pytest.raises(InputError) as caught:
+        parse_eval_set(json.dumps(document).encode(), "s.evalset.json", "s")
+    assert [problem.path for problem in caught.value.problems] == ["eval_cases[1]"]
