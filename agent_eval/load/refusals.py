@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ _TYPE_NAMES = {
 }
 _UNTIL_SOMEBODY_PAYS = "insufficient_quota"
 """What no wait helps against."""
+_HOST = re.compile(r"[\w.:%-]{1,253}", re.ASCII)
 _DEPTH = 8
 """How far the causes of an error are looked into."""
 
@@ -106,9 +108,14 @@ def _place(error: BaseException) -> str:
 
 def host_of(url: str) -> str:
     """Host and port of an address, and nothing secret that may stand beside them."""
-    parts = urlsplit(url)
-    host = parts.hostname or EVERYWHERE
-    return f"{host}:{parts.port}" if host and parts.port else host
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or EVERYWHERE, parts.port
+    except ValueError:
+        return EVERYWHERE
+    if not _HOST.fullmatch(host):
+        return EVERYWHERE
+    return f"{host}:{port}" if port else host
 
 
 def _asked(error: BaseException) -> float | None:

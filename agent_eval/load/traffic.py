@@ -61,7 +61,7 @@ class Traffic:
         return (
             f"{count} call{'s' * (count != 1)} refused as too many (429)"
             + (f" by {places}" if places else "")
-            + ", and made again after a pause; `--parallelism auto` or `--rpm` avoids that"
+            + ", and made again after a pause"
         )
 
 

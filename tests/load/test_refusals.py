@@ -111,6 +111,13 @@ def test_place_has_nothing_secret() -> None:
     assert host_of("http://localhost") == "localhost"
 
 
+@pytest.mark.parametrize(
+    "url", ["", "no address", "http://a\x1b[2Jb/", "http://\ud800/", f"http://{'a' * 300}/"]
+)
+def test_what_is_no_host_is_no_place(url: str) -> None:
+    assert host_of(url) == ""
+
+
 def test_what_was_handled_meanwhile_is_no_cause() -> None:
     first = AnyError(status_code=429)
 
