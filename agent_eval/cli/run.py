@@ -192,7 +192,9 @@ def run(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", min=1, help="Make the runs in this many processes, each with a share of them."
+            "--workers",
+            min=1,
+            help="Make the runs in this many processes, or actors of Ray, each with a share of them.",
         ),
     ] = None,
     executor: Annotated[

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Annotated, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agent_eval import serde
 from agent_eval.errors import InputError, Problem
@@ -52,11 +52,15 @@ class Settings(Value):
     custom_code: bool = True
 
 
+Name = Annotated[str, Field(pattern=r"^[^./\\\x00][^/\\\x00]*$")]
+"""Of a file or folder, and no path that leads elsewhere."""
+
+
 class UnfinishedSet(Value):
     """An eval set of the evaluation."""
 
-    result_id: str
-    folder: str
+    result_id: Name
+    folder: Name
     """Where its files are, below the folder of results."""
     eval_set: EvalSetRef
     cases: list[CaseDigest]

@@ -25,6 +25,7 @@ from agent_eval.judge import cache as judge_cache
 from agent_eval.judge.lenient import objects_in
 from agent_eval.lint.linter import lint
 from agent_eval.recording import cases_of_recording
+from agent_eval.store.unfinished import Settings, Unfinished, UnfinishedSet, read_unfinished
 from agent_eval.stored import Stored, read_stored
 from tests.fuzz import hostile
 from tests.fuzz.mutations import Sample
@@ -241,6 +242,24 @@ def _sessions() -> list[Sample]:
 
 
 @cache
+def _plans() -> list[Sample]:
+    """What evaluations set out to do."""
+    of = {
+        "result_id": "20260131T093000000Z-1a2b3c4d", "folder": "orders", "config_path": None,
+        "eval_set": {"eval_set_id": "orders", "path": "orders.evalset.json", "sha256": ""},
+        "cases": [{"eval_id": "a", "sha256": ""}], "config_sha256": "", "num_runs": 2,
+        "agents": {"bot": None},
+    }  # fmt: skip
+    found = Unfinished(command="agent-eval run", settings=Settings(), sets=[UnfinishedSet.model_validate(of)])
+    return [Sample.of(found.model_dump(mode="json", by_alias=False))]
+
+
+def _read_plan(path: Path) -> None:
+    for one in read_unfinished(path).sets:
+        assert one.journal(Path("results")).parent.parent == Path("results")
+
+
+@cache
 def _labels() -> list[Sample]:
     one = {"eval_id": "a", "label": "pass", "response": "Yes.", "note": "good"}
     other = {"eval_id": "b", "label": 0, "response": ["Yes.", "No."], "run_index": 1, "metric": "safety_v1"}
@@ -317,6 +336,7 @@ READERS: tuple[Reader, ...] = (
     Reader("ADK result", "x.evalset_result.json", _read_stored, _adk_results, 12),
     Reader("traces", "x.json", _read_stored, _traces, 14),
     Reader("saved session", "x.session.json", cases_of_recording, _sessions, 10),
+    Reader("unfinished plan", "x.json", _read_plan, _plans, 4),
     Reader("labels", "x.json", load_labels, _labels, 16),
     Reader("labels, JSON Lines", "x.jsonl", load_labels, _labels, 8, wrap=_write_lines),
     Reader("scenarios", "x.json", load_scenarios, _scenarios, 10),
