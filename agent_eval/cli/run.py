@@ -54,6 +54,8 @@ agent-eval run --evalset orders.evalset.json --config strict.json --json > resul
 Option names take hyphens as well: --num-runs is --num_runs."""
 
 
+LOAD = "Load"
+"""The part of --help about how much is under way at once, and where."""
 CASES = "Cases"
 """The part of --help about which cases run."""
 AGENT = "Agent"
@@ -182,31 +184,46 @@ def run(
             parser=_parallelism,
             metavar="N|auto",
             help="Runs at once; auto: more while they stay as fast, half as many on a 429.",
+            rich_help_panel=LOAD,
         ),
     ] = "4",
     rpm: Annotated[
         int | None,
-        typer.Option("--rpm", min=1, help="Model calls a minute, of agents whose calls can be seen."),
+        typer.Option(
+            "--rpm",
+            min=1,
+            help="Model calls a minute, of agents whose calls can be seen.",
+            rich_help_panel=LOAD,
+        ),
     ] = None,
-    tpm: Annotated[int | None, typer.Option("--tpm", min=1, help="Tokens a minute of these calls.")] = None,
+    tpm: Annotated[
+        int | None, typer.Option("--tpm", min=1, help="Tokens a minute of these calls.", rich_help_panel=LOAD)
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
             "--workers",
             min=1,
             help="Make the runs in this many processes, or actors of Ray, each with a share of them.",
+            rich_help_panel=LOAD,
         ),
     ] = None,
     executor: Annotated[
         str,
         typer.Option(
-            "--executor", metavar="local|ray", help="Make the runs on this machine, or on a Ray cluster."
+            "--executor",
+            metavar="local|ray",
+            help="Make the runs on this machine, or on a Ray cluster.",
+            rich_help_panel=LOAD,
         ),
     ] = "local",
     ray_address: Annotated[
         str | None,
         typer.Option(
-            "--ray_address", metavar="ADDRESS", help="The cluster's; else RAY_ADDRESS, or the one here."
+            "--ray_address",
+            metavar="ADDRESS",
+            help="The cluster's; else RAY_ADDRESS, or the one here.",
+            rich_help_panel=LOAD,
         ),
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds a run may take.")] = 300.0,
