@@ -14,7 +14,7 @@ from agent_eval.load.pauses import FIRST_SECONDS, MAX_SECONDS, Pauses
 from agent_eval.load.refusals import EVERYWHERE, Refusal
 
 TRIES = 8
-"""How often a call is made, or a run, that is refused each time: for about two minutes."""
+"""How often a call is made, or a run, that is refused each time: over about two minutes."""
 
 Listener = Callable[[str, float, bool], None]
 """Is told of each refusal: the place, the seconds for which it is left alone, whether that is a new pause."""
@@ -23,8 +23,10 @@ Listener = Callable[[str, float, bool], None]
 class Traffic:
     """The model calls of all runs of this process."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, tries: int = TRIES) -> None:
+        """Takes what calls have to keep, and how often one is made that is refused each time."""
         self.limits = limits or Limits()
+        self.tries = tries
         self.pauses = Pauses()
         self.refusals: Counter[str] = Counter()
         """How often each place refused a call."""
@@ -135,7 +137,7 @@ class RunTraffic:
             return False
         self._places.add(refusal.place)
         self._traffic.refused(refusal)
-        if tried >= TRIES or (refusal.asked or 0.0) > MAX_SECONDS:
+        if tried >= self._traffic.tries or (refusal.asked or 0.0) > MAX_SECONDS:
             self.has_given_up = True
             return False
         with self._waiting():

@@ -18,6 +18,7 @@ from agent_eval.diagnose.diagnosis import explained
 from agent_eval.engine.run import play, score
 from agent_eval.inputs.configs import parse_config
 from agent_eval.inputs.evalsets import parse_eval_set
+from agent_eval.load.traffic import Traffic
 from agent_eval.metrics.configured import configured_metrics
 from agent_eval.metrics.scoring import Scorer
 from agent_eval.plan import RunSpec
@@ -117,7 +118,8 @@ async def _run(
     spec = RunSpec(0, "set", case, config, "desk", run_index, seed=run_index, timeout=0.5)
     agent = PythonAgent(failure.agent, given(_scripted(script)))
     spoken = (case.conversation or parse_turns(script))[: failure.cases[case.eval_id].ends_after]
-    return await score(await play(spec, agent, lambda: StaticPlayer(spoken)), scorer)
+    impatient = Traffic(tries=1)
+    return await score(await play(spec, agent, lambda: StaticPlayer(spoken), impatient), scorer)
 
 
 def _scripted(script: tuple[Turn, ...]) -> Callable[..., Any]:
