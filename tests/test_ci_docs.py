@@ -111,6 +111,7 @@ def two_cases(desk: Project) -> None:
     desk.write("evalsets/my set.evalset.json", eval_set(*cases))
 
 
+@pytest.mark.slow
 def test_the_matrix_for_github_shares_the_cases_out_and_merges_them(desk: Project) -> None:
     two_cases(desk)
     jobs = yaml.safe_load(blocks(CI, "yml")[2])["jobs"]
@@ -127,6 +128,7 @@ def test_the_matrix_for_github_shares_the_cases_out_and_merges_them(desk: Projec
     merged_as_told(desk, merge["run"], ["agent-eval.html", "junit.xml", ".agent_eval/results"])
 
 
+@pytest.mark.slow
 def test_the_parallel_jobs_for_gitlab_share_the_cases_out_and_merge_them(desk: Project) -> None:
     two_cases(desk)
     jobs = yaml.safe_load(blocks(CI, "yml")[3])

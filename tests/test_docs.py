@@ -168,6 +168,7 @@ def test_way_from_nothing_to_a_red_check_and_back(tmp_path: Path) -> None:
     assert "1 case" in mended.stdout
 
 
+@pytest.mark.slow
 def test_reference_is_what_the_code_says() -> None:
     spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
     assert spec

@@ -16,6 +16,8 @@ from agent_eval.merging import plan_merge
 from agent_eval.store.journal import SUFFIX
 from tests.cli_support import RESPONSES, RESULTS, Project, case, eval_set
 
+pytestmark = pytest.mark.slow
+
 MOODY = """\
     def root_agent(message, session):
         draw = session.random.random()

@@ -172,6 +172,7 @@ def test_one_result_for_all_cases_that_were_run(suite: Suite) -> None:
     assert [record.eval_id for record in suite.records()] == ["good", "wrong"]
 
 
+@pytest.mark.slow
 def test_workers_share_the_cases_and_leave_one_result(suite: Suite) -> None:
     cases = [case(f"case_{number}", f"text{number}") for number in range(8)]
     cases[3] = case("case_3", "text3", answer="something else")
@@ -198,6 +199,7 @@ def test_workers_share_the_cases_and_leave_one_result(suite: Suite) -> None:
     assert shown.stdout.count("text0") >= 2, shown.stderr
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_no_case_with_it_that_was_done(suite: Suite) -> None:
     suite.agent(
         """\
