@@ -451,6 +451,8 @@ def _run(
         results = with_adk_results(results, evaluation, adk_folders, out)
     code = ExitCode.INTERRUPTED if is_cut_short else exit_code(results)
     show(results, view, code, out)
+    if is_cut_short:
+        out.note("interrupted; `agent-eval run --resume` makes the runs that are left")
     for unwritten in [*write_reports(results, files), *tell_ci(results, files, out)]:
         out.note(f"error: a report cannot be written: {unwritten}; the result is kept")
     if any(_was_given_up(one.result) for one in results):

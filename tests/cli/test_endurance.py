@@ -92,6 +92,9 @@ def test_first_ctrl_c_lets_the_runs_under_way_finish_and_saves(here: Project) ->
     assert here.case("third")["verdict"] == "NOT_EVALUATED"
     assert len(plans(here)) == 1
     assert "press Ctrl-C again to stop now" in done.stderr
+    assert (
+        done.stderr.splitlines()[-1] == "interrupted; `agent-eval run --resume` makes the runs that are left"
+    )
     assert "Traceback" not in done.stderr
 
 
