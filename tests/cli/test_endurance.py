@@ -309,3 +309,19 @@ def test_evaluation_killed_at_random_moments_loses_nothing(project: Project, see
     last = ["run", "--resume"] if plans(project) else begun
     assert project.agent_eval(*last, "--quiet").code == 1
     assert decided(project.summary()) == decided(project.summary("undisturbed"))
+
+
+def test_evaluations_at_the_same_time_share_no_file(here: Project) -> None:
+    with here.running("run", "bot", "set.json") as one, here.running("run", "bot", "set.json") as other:
+        while len(list((here.root / RESULTS).glob(f"*/*{SUFFIX}"))) < 2:
+            assert one.poll() is None
+            assert other.poll() is None
+            threading.Event().wait(0.02)
+        (here.root / "go").touch()
+        one.communicate(timeout=30)
+        other.communicate(timeout=30)
+
+    journals = list((here.root / RESULTS).glob(f"*/*{SUFFIX}"))
+    assert [len(list(read_journal(path))) for path in journals] == [3, 3]
+    assert len(here.results()) == 2
+    assert plans(here) == []
