@@ -63,9 +63,10 @@ def find_project() -> Project:
             if "agent-eval" not in text:
                 continue  # most have no such table: not worth parsing
             try:
-                table = tomllib.loads(text).get("tool", {}).get("agent-eval")
+                tools = tomllib.loads(text).get("tool")
             except (ValueError, RecursionError) as error:  # of dates and numbers too, as they come
                 raise InputError(Problem(f"not TOML: {error}", str(file))) from None
+            table = tools.get("agent-eval") if isinstance(tools, dict) else None
             if table is not None:
                 return Project(Path(os.path.relpath(folder)), _settings(table, file), file)
     return Project(Path(), ProjectSettings(), None)

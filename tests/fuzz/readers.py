@@ -293,7 +293,13 @@ def _projects() -> list[Sample]:
     table = "[tool.agent-eval]\nagent = 'desk'\nagents = ['a', \"b\"]\nevalsets = 'e'\n"
     prices = "[tool.agent-eval.judge-prices.gemini-2]\ninput = 0.1\noutput = 1e-3\n"
     own = (ROOT / "pyproject.toml").read_bytes()
-    return [Sample((table + prices).encode()), Sample(table.encode()), Sample(own[:1500]), Sample(own)]
+    return [
+        Sample((table + prices).encode()),
+        Sample(table.encode()),
+        Sample(b"tool = 1 # agent-eval"),
+        Sample(own[:1500]),
+        Sample(own),
+    ]
 
 
 @cache
