@@ -2,118 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Collection, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from agent_eval import clock
-from agent_eval.agents.base import Agent
-from agent_eval.aggregate import verdict
-from agent_eval.aggregate.decision import has_failed_for_good
-from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
-from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.circuit_breaker import CircuitBreaker
 from agent_eval.engine.progress import Progress, Silent
 from agent_eval.engine.scheduler import run_all
 from agent_eval.errors import InputError, Problem
 from agent_eval.inputs.evalsets import case_sha256
+from agent_eval.open_sets import OpenSet, agent_ref, eval_set_ref, open_set
 from agent_eval.plan import RunSpec, plan_runs
-from agent_eval.preparation import Evaluation, PlannedSet, config_ref
+from agent_eval.preparation import Evaluation, PlannedSet
 from agent_eval.resumption import settings_of, sources
-from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
-    AgentRef,
-    CaseResult,
-    ConfigRef,
     EvalResult,
-    EvalSetRef,
     Provenance,
     RunRecord,
 )
-from agent_eval.schema.trace import EvalStatus
-from agent_eval.store.journal import SUFFIX, Journal, read_journal
 from agent_eval.store.provenance import provenance
 from agent_eval.store.summary import DEFAULT_FOLDER, new_stem, write_summary
 from agent_eval.store.unfinished import SUFFIX as PLAN
 from agent_eval.store.unfinished import CaseDigest, PlanFile, Unfinished, UnfinishedSet
-
-
-@dataclass(slots=True)
-class _OpenSet:
-    """An eval set under way."""
-
-    planned: PlannedSet
-    config: ConfigRef
-    journal: Journal
-    started: float
-    outcomes: dict[str, list[RunOutcome]]
-    """Of each case, in plan order."""
-    diagnosis: Diagnosis
-    """Why runs did not pass, found while their records are at hand."""
-    saved: Counter[str] = field(default_factory=Counter)
-    """Runs of each case that were not made since its verdict stood."""
-    settled: dict[str, CaseResult] = field(default_factory=dict)
-    """Of the cases that have all their runs; done between runs, so that nothing waits at the end."""
-
-    def keep(self, case: EvalCase, record: RunRecord) -> None:
-        """Takes a finished run: the record to disk, what the verdict needs to memory."""
-        self.journal.append(record)
-        self.count(case, record)
-
-    def count(self, case: EvalCase, record: RunRecord) -> None:
-        """Takes from a record what the verdict needs."""
-        outcomes = self.outcomes[record.eval_id]
-        outcomes.append(outcome_of(record))
-        self.diagnosis.add(record)
-        if len(outcomes) == self.planned.num_runs:
-            self.settled[record.eval_id] = self.result_of(case)
-
-    def carry(self) -> None:
-        """Takes over the runs that were made before and stand; into the journal, if it is a new one."""
-        if carried := self.planned.carried:
-            cases = {case.case.eval_id: case.case for case in self.planned.cases}
-            taken = self.count if carried.goes_on else self.keep
-            for record in read_journal(carried.journal):
-                if (record.eval_id, record.run_index) in carried.runs:
-                    taken(cases[record.eval_id], record)
-
-    def has(self, spec: RunSpec) -> bool:
-        """Whether a run was made before."""
-        carried = self.planned.carried
-        return carried is not None and (spec.case.eval_id, spec.run_index) in carried.runs
-
-    @property
-    def is_missing_runs(self) -> bool:
-        """Whether runs are still to be made."""
-        made = sum(map(len, self.outcomes.values())) + self.saved.total()
-        return made < len(self.planned.cases) * self.planned.num_runs
-
-    def has_failed(self, eval_id: str) -> bool:
-        """Whether a case has failed for good."""
-        if eval_id in self.settled:
-            return self.settled[eval_id].verdict is EvalStatus.FAILED
-        outcomes = self.outcomes[eval_id]
-        return has_failed_for_good(
-            self.planned.config.config, outcomes, remaining=self.planned.num_runs - len(outcomes)
-        )
-
-    def result_of(self, case: EvalCase, stop: Stop | None = None) -> CaseResult:
-        """The result of a case as it stands."""
-        return verdict.case_result(
-            self.planned.loaded.eval_set.eval_set_id,
-            case.eval_id,
-            case_sha256(case),
-            self.planned.config.config,
-            self.outcomes[case.eval_id],
-            saved=self.saved[case.eval_id],
-            stop=stop,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +68,7 @@ class Underway:
         self._evaluation = evaluation
         self._home = Path.cwd()  # agents may change the folder
         self._journals = ExitStack()
-        self._opened: list[_OpenSet] = []
+        self._opened: list[OpenSet] = []
         self._breaker = _breaker(evaluation)
         self._failed: list[str] = []
         """The case that ended the evaluation, under `--fail_fast`."""
@@ -207,8 +122,8 @@ class Underway:
             if self._plan:
                 self._journals.enter_context(self._plan)
             for planned, stem in zip(evaluation.sets, stems, strict=True):
-                agent = _agent_ref(planned, evaluation.agents)
-                self._opened.append(_open_set(planned, agent, stem, self._journals))
+                agent = agent_ref(planned, evaluation.agents)
+                self._opened.append(open_set(planned, agent, stem, self._journals))
                 self._opened[-1].carry()
         except OSError as error:
             problem = Problem(
@@ -262,15 +177,14 @@ class Underway:
 
     def result(self, set_index: int, eval_ids: Collection[str] | None = None) -> EvalResult:
         """The result of an eval set as it stands; of these cases alone, if some are named."""
-        one = self._opened[set_index]
-        return _result(one, self._evaluation, self._origin, self._stop, eval_ids)
+        return self._opened[set_index].result(self._evaluation, self._origin, self._stop, eval_ids)
 
     @property
     def _stop(self) -> Stop | None:
         """Why runs are missing, if the evaluation was ended before they were made."""
         if self.is_cut_short:
             return Stop("interrupted; `agent-eval run --resume` goes on")
-        return _stop(self._breaker, self._failed)
+        return _early_end(self._breaker, self._failed)
 
     def finish(self, *, made_only: bool = False) -> list[Finished]:
         """Writes the summaries.
@@ -287,7 +201,7 @@ class Underway:
         self._journals.close()
         return finished
 
-    def _finished(self, index: int, one: _OpenSet, made_only: bool) -> Finished:
+    def _finished(self, index: int, one: OpenSet, made_only: bool) -> Finished:
         made = [eval_id for eval_id, outcomes in one.outcomes.items() if outcomes] if made_only else None
         result = self.result(index, made)
         summary = one.journal.path.with_name(f"{result.result_id}.json")
@@ -316,7 +230,7 @@ def _plan(evaluation: Evaluation, stems: Sequence[Path]) -> Unfinished:
             UnfinishedSet(
                 result_id=stem.name,
                 folder=stem.parent.name,
-                eval_set=_eval_set_ref(planned),
+                eval_set=eval_set_ref(planned),
                 cases=[
                     CaseDigest(eval_id=one.case.eval_id, sha256=case_sha256(one.case))
                     for one in planned.cases
@@ -332,17 +246,12 @@ def _plan(evaluation: Evaluation, stems: Sequence[Path]) -> Unfinished:
     )
 
 
-def _eval_set_ref(planned: PlannedSet) -> EvalSetRef:
-    loaded = planned.loaded
-    return EvalSetRef(eval_set_id=loaded.eval_set.eval_set_id, path=str(loaded.path), sha256=loaded.sha256)
-
-
 def _breaker(evaluation: Evaluation) -> CircuitBreaker:
     runs = evaluation.options.circuit_breaker
     return CircuitBreaker(runs and max(runs, evaluation.places.size))
 
 
-def _stop(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:
+def _early_end(breaker: CircuitBreaker, failed: Sequence[str]) -> Stop | None:
     if breaker.error:
         error = f"{breaker.error.type}: {breaker.error.message}"
         return Stop(f"stopped, as the first runs all crashed alike: {error}", dead_endpoint=True)
@@ -360,65 +269,3 @@ def _specs(evaluation: Evaluation, eval_ids: Collection[str] | None) -> Iterator
             timeout=evaluation.options.timeout,
             retries=evaluation.options.retry_crashed,
         )
-
-
-def _open_set(planned: PlannedSet, agent: AgentRef, stem: Path, stack: ExitStack) -> _OpenSet:
-    goes_on = planned.carried is not None and planned.carried.goes_on
-    journal = Journal(stem.with_name(stem.name + SUFFIX), goes_on=goes_on)
-    config = config_ref(planned.config, planned.metrics)
-    return _OpenSet(
-        planned=planned,
-        config=config,
-        journal=stack.enter_context(journal),
-        started=clock.monotonic(),
-        outcomes={case.case.eval_id: [] for case in planned.cases},
-        diagnosis=Diagnosis(config.criteria, config.custom_metrics, agent.name),
-    )
-
-
-def _result(
-    one: _OpenSet,
-    evaluation: Evaluation,
-    origin: Provenance,
-    stop: Stop | None,
-    eval_ids: Collection[str] | None,
-) -> EvalResult:
-    """The result of an eval set as it stands."""
-    planned = one.planned
-    settled = {} if stop else one.settled  # a stop may say more about a case
-    wanted = [case.case for case in planned.cases if eval_ids is None or case.case.eval_id in eval_ids]
-    cases = [settled.get(case.eval_id) or one.result_of(case, stop) for case in wanted]
-    outcomes = [outcome for case in wanted for outcome in one.outcomes[case.eval_id]]
-    result = EvalResult(
-        result_id=one.journal.path.name.removesuffix(SUFFIX),
-        created=clock.timestamp(),
-        eval_set=_eval_set_ref(planned),
-        agent=_agent_ref(planned, evaluation.agents),
-        config=one.config,
-        provenance=_provenance(origin, planned),
-        totals=verdict.totals(cases, outcomes, clock.monotonic() - one.started, evaluation.judge_prices),
-        stopped=stop.reason if stop else None,
-        cases=cases,
-    )
-    return one.diagnosis.explained(result)
-
-
-def _provenance(origin: Provenance, planned: PlannedSet) -> Provenance:
-    """That of the evaluation, with what is of one eval set: its part of the cases, and runs made before."""
-    origin = origin.model_copy(update={"shard": planned.shard})
-    carried = planned.carried
-    if carried is None:
-        return origin
-    if carried.goes_on:
-        return origin.model_copy(update={"changed_midway": list(carried.changed)})
-    return origin.model_copy(update={"rerun_of": carried.result_id})
-
-
-def _agent_ref(planned: PlannedSet, agents: dict[str, Agent]) -> AgentRef:
-    """The agent of the set; where cases name several, all of them."""
-    references = list(dict.fromkeys(case.agent for case in planned.cases))
-    return AgentRef(
-        name=", ".join(agents[reference].name for reference in references),
-        kind=", ".join(dict.fromkeys(agents[reference].kind for reference in references)),
-        reference=", ".join(references),
-    )

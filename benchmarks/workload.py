@@ -108,7 +108,7 @@ class Workload:
         ]
 
     def _results(self, cases: int, num_runs: int = 1) -> Path:
-        return self.folder / f"results_{cases}_{num_runs}"
+        return self.folder / ".agent_eval" / f"results_{cases}_{num_runs}"
 
     def summaries(self, cases: int, num_runs: int = 1) -> list[Path]:
         """The summaries that `agent-eval run` has left so far, oldest first."""

@@ -38,6 +38,8 @@ CONNECT_SECONDS = 20.0
 """How long the cluster may take to answer."""
 START_SECONDS = 900.0
 """How long a cluster may have no actor for us: some start nodes first."""
+_MOST_SAID = 400
+"""Characters of an error of Ray's."""
 MOST_STARTS = 5
 """How many actors in a row may die before they are ready."""
 MOST_LOST_NODES = 3
@@ -97,7 +99,7 @@ def connect(address: str | None, luggage: Luggage) -> int:
             )
             return int(ray.cluster_resources().get("CPU", 0))
     except Exception as error:  # whatever Ray raises of an address, a folder or a version
-        told = _sentence(str(error)) or type(error).__name__
+        told = _said(str(error)) or type(error).__name__
         where = f"the Ray cluster at {address}" if address else "Ray"
         hint = "name another one with --ray_address; `local` starts one here" if address else None
         raise InputError(Problem(f"cannot use {where}: {told}", hint=hint)) from None
@@ -120,8 +122,9 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
-def _sentence(text: str) -> str:
-    return text.strip().partition("\n")[0]
+def _said(text: str) -> str:
+    """What Ray says, without the advice behind."""
+    return " ".join(text.split()).partition(" For more information")[0][:_MOST_SAID]
 
 
 class ActorEnd:
