@@ -48,15 +48,19 @@ class Samples:
         return median(self.peak_mb)
 
 
-def interleaved(commands: Sequence[Command], rounds: int) -> dict[str, Samples]:
+def interleaved(
+    commands: Sequence[Command], rounds: int, *, warm_up: Sequence[Command] | None = None
+) -> dict[str, Samples]:
     """Measures each command `rounds` times, in turn (A B C A B C ...), after one warm-up of each.
+
+    Those that take long and have their bytecode from others may be left out of `warm_up`.
 
     Taking turns lets a slow moment of the machine hit all of them. Output goes to /dev/null.
 
     Raises:
         SystemExit: a command failed.
     """
-    for command in commands:
+    for command in commands if warm_up is None else warm_up:
         _warm_up(command)
     samples = {command.name: Samples() for command in commands}
     for number in range(rounds):

@@ -26,19 +26,21 @@ PAGE = DOCS / "performance.md"
 
 SIZES = (100, 1000, 10_000, 100_000)
 CASES = 100
+RAY_SIZES = (100, 1000, 10_000)
 ADK_SIZES = (100, 1000)
 SECONDS = 0.05
 WAITING_SIZES = (100, 1000, 10_000)
 WORK, WORKING_RUNS = 1_000_000, 500
 CORES = os.cpu_count() or 1
 
+RAY = "Ray"
 Executors = dict[str, list[str]]
 """Options of `run` by a name."""
 
 EXECUTORS: Executors = {
     "in process": [],
     f"{CORES} workers": [f"--workers={CORES}"],
-    "Ray": ["--executor=ray", f"--workers={CORES}"],
+    RAY: ["--executor=ray", f"--workers={CORES}"],
 }
 ADK = "adk eval"
 
@@ -49,7 +51,7 @@ class Grown:
 
     seconds: float
     ms: float
-    """Of its own, a run: less what one run takes, over the others."""
+    """Of its own, a run: less what one run takes, over the others. Below 0 where start-up varies by more."""
     peak_mb: float
     journal_mb: float
 
@@ -59,7 +61,7 @@ def executors_here() -> Executors:
     if importlib.util.find_spec("ray"):
         return EXECUTORS
     print("No Ray rows: ray is not installed here.\n")
-    return {name: options for name, options in EXECUTORS.items() if name != "Ray"}
+    return {name: options for name, options in EXECUTORS.items() if name != RAY}
 
 
 def own_cost(
@@ -68,15 +70,14 @@ def own_cost(
     """Agents that take no time: what is left is the evaluation's own."""
     found: dict[str, dict[int, Grown]] = {}
     for name, options in executors.items():
+        mine = [size for size in sizes if size in RAY_SIZES or name != RAY]
         one = Command("1", work.agent_eval(1, options=options), work.folder)
         many = [
             Command(str(size), work.agent_eval(CASES, num_runs=size // CASES, options=options), work.folder)
-            for size in sizes
+            for size in mine
         ]
-        samples = interleaved([one, *many], rounds)
-        found[name] = {
-            size: _grown(samples, size, work.journal_bytes(CASES, size // CASES)) for size in sizes
-        }
+        samples = interleaved([one, *many], rounds, warm_up=[one])
+        found[name] = {size: _grown(samples, size, work.journal_bytes(CASES, size // CASES)) for size in mine}
     return found
 
 
@@ -89,7 +90,8 @@ def _grown(samples: dict[str, Samples], size: int, journal: int) -> Grown:
 def cost_of_adk(work: Workload, python: str, rounds: int) -> dict[int, Grown]:
     """`adk eval` of as many cases, one run each, with an agent of ADK that takes no time."""
     sizes = [1, *ADK_SIZES]
-    samples = interleaved([Command(str(n), work.adk_eval(python, n), work.folder) for n in sizes], rounds)
+    commands = [Command(str(n), work.adk_eval(python, n), work.folder) for n in sizes]
+    samples = interleaved(commands, rounds, warm_up=commands[:1])
     return {size: _grown(samples, size, work.adk_result_bytes(size)) for size in ADK_SIZES}
 
 
@@ -101,7 +103,7 @@ def print_cost(costs: dict[str, dict[int, Grown]]) -> None:
                 name,
                 str(size),
                 f"{one.seconds:.2f}",
-                f"{one.ms:.2f}",
+                f"{one.ms:.2f}" if one.ms > 0 else "-",
                 f"{one.peak_mb:.0f}",
                 f"{one.journal_mb:.1f}",
                 f"{one.journal_mb / one.seconds:.1f}",
@@ -121,7 +123,7 @@ def print_makespans(work: Workload, executors: Executors, rounds: int) -> None:
         for size in WAITING_SIZES:
             argv = work.agent_eval(CASES, num_runs=size // CASES, options=options)
             commands.append(Command(str(size), argv, work.folder, waiting))
-        samples = interleaved(commands, rounds)
+        samples = interleaved(commands, rounds, warm_up=commands[:1])
         for size in WAITING_SIZES:
             ideal = size * SECONDS / PARALLELISM
             seconds = samples[str(size)].median - samples["1"].median
@@ -134,7 +136,7 @@ def print_makespans(work: Workload, executors: Executors, rounds: int) -> None:
     for name, options in executors.items():
         argv = work.agent_eval(CASES, num_runs=WORKING_RUNS // CASES, options=options)
         one = Command("1", work.agent_eval(1, options=options), work.folder)
-        samples = interleaved([one, Command("many", argv, work.folder, computing)], rounds)
+        samples = interleaved([one, Command("many", argv, work.folder, computing)], rounds, warm_up=[one])
         rows.append([name, str(WORKING_RUNS), f"{samples['many'].median - samples['1'].median:.2f}"])
     print_table(["agents that compute", "runs", "s without start-up"], rows)
 
@@ -152,8 +154,11 @@ def renew(page: Path, tables: str) -> None:
 def draw(costs: dict[str, dict[int, Grown]]) -> None:
     """The plots of the page."""
     steps = [f"{size:,}".replace(",", " ") for size in SIZES]
-    times = {name: [one.ms for one in grown.values()] for name, grown in costs.items()}
-    powers = {10.0**power: f"{10.0**power:g} ms" for power in range(-1, 3)}
+    powers = {10.0**power: f"{10.0**power:g} ms" for power in range(-1, 2)}
+    times = {
+        name: [min(max(one.ms, min(powers)), max(powers)) for one in grown.values()]
+        for name, grown in costs.items()
+    }
     axes = Axes(steps, "runs", powers, is_log=True)
     (DOCS / "performance_time.svg").write_text(plot(times, axes), encoding="utf-8")
     memory = {name: [one.peak_mb for one in grown.values()] for name, grown in costs.items()}
