@@ -36,8 +36,8 @@ class Axes:
         return LEFT + ACROSS * step / (len(self.steps) - 1)
 
 
-def plot(curves: Mapping[str, Sequence[float]], axes: Axes) -> str:
-    """The picture. A curve may have fewer values than there are steps."""
+def plot(curves: Mapping[str, Sequence[float | None]], axes: Axes) -> str:
+    """The picture. A curve may begin later than the steps, and end sooner."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         'font-size="12">',
@@ -53,9 +53,13 @@ def plot(curves: Mapping[str, Sequence[float]], axes: Axes) -> str:
         parts.append(_text(LEFT + ACROSS + 8, height - 8, axes.line[1], "start"))
     parts += [_text(axes.place(at), TOP + DOWN + 20, step, "middle") for at, step in enumerate(axes.steps)]
     parts.append(_text(LEFT + ACROSS / 2, HEIGHT - 8, axes.across, "middle"))
-    ends = _apart([axes.height(values[-1]) for values in curves.values()])
+    ends = _apart([axes.height(values[-1] or 0.0) for values in curves.values()])
     for (name, values), colour, end in zip(curves.items(), COLOURS, ends, strict=False):
-        points = " ".join(f"{axes.place(at):.1f},{axes.height(value):.1f}" for at, value in enumerate(values))
+        points = " ".join(
+            f"{axes.place(at):.1f},{axes.height(value):.1f}"
+            for at, value in enumerate(values)
+            if value is not None
+        )
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts.append(_text(LEFT + ACROSS + 8, end + 4, name, "start", colour))
     return "\n".join([*parts, "</svg>", ""])
