@@ -79,7 +79,7 @@ def result(rates: Sequence[float], runs: int, draw: random.Random) -> EvalResult
     config = CONFIG.model_copy(update={"multi_run_config": multi})
     return EvalResult(
         result_id="simulated",
-        created="",
+        created="2026-01-31T09:30:00.000Z",
         eval_set=EvalSetRef(eval_set_id="suite", path="", sha256=""),
         agent=AgentRef(name="agent", kind="", reference=""),
         config=ConfigRef(
