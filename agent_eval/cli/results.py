@@ -40,7 +40,6 @@ def show(results: Sequence[Stored], view: View, code: ExitCode, out: Output) -> 
 
 def _report(results: Sequence[Stored], view: View, out: Output) -> None:
     from agent_eval.report import console as report
-    from agent_eval.report import failures
 
     console = out.report
     if view.quiet:
@@ -48,10 +47,14 @@ def _report(results: Sequence[Stored], view: View, out: Output) -> None:
         return
     for one in results:
         report.print_result(console, one.result)
-        if view.detailed:
-            failures.print_details(console, one.records())
-        if one.result.totals.passed < one.result.totals.cases or one.result.totals.crashed_runs:
-            failures.print_failures(console, one.result, _unpassed(one))
+        failed = one.result.totals.passed < one.result.totals.cases or one.result.totals.crashed_runs
+        if view.detailed or failed:
+            from agent_eval.report import failures
+
+            if view.detailed:
+                failures.print_details(console, one.records())
+            if failed:
+                failures.print_failures(console, one.result, _unpassed(one))
         report.print_line(console, f"Result: {one.path}", "dim")
         for path in one.adk_results:
             if path != one.path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console, RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -75,6 +74,8 @@ def _metric_line(metric: CaseMetric) -> Text:
 
 def print_long_form(console: Console, text: str) -> None:
     """The long form of a code."""
+    from rich.markdown import Markdown  # takes as long to import as all else that is printed
+
     console.print(Markdown(printable(text)))
 
 
