@@ -24,7 +24,7 @@ SECONDS = 0.05
 PHASES = {
     "read and check the files": ("agent_eval.preparation", "plan_evaluation"),
     "play, score and keep the runs": ("agent_eval.pipeline", "run_all"),
-    "verdicts and summary": ("agent_eval.pipeline", "_finish"),
+    "verdicts and summary": ("agent_eval.pipeline", "Underway.finish"),
     "show": ("agent_eval.cli.run", "show"),
 }
 
@@ -55,10 +55,10 @@ def phases(work: Workload) -> dict[str, float]:
 
     seconds: dict[str, float] = {}
     originals = {}
-    for phase, (module, name) in PHASES.items():
-        __import__(module)
-        originals[phase] = getattr(sys.modules[module], name)
-        setattr(sys.modules[module], name, timed(originals[phase], seconds, phase))
+    for phase, (module, path) in PHASES.items():
+        owner, name = _owner(module, path)
+        originals[phase] = getattr(owner, name)
+        setattr(owner, name, timed(originals[phase], seconds, phase))
     sys.argv = [*work.agent_eval(CASES), "--quiet"]
     try:
         app.main()
@@ -66,9 +66,19 @@ def phases(work: Workload) -> dict[str, float]:
         if end.code:
             raise
     finally:
-        for phase, (module, name) in PHASES.items():
-            setattr(sys.modules[module], name, originals[phase])
+        for phase, (module, path) in PHASES.items():
+            setattr(*_owner(module, path), originals[phase])
     return seconds
+
+
+def _owner(module: str, path: str) -> tuple[Any, str]:
+    """What has a name like `function` or `Class.method` in a module, and the name's last part."""
+    __import__(module)
+    *classes, name = path.split(".")
+    owner: Any = sys.modules[module]
+    for one in classes:
+        owner = getattr(owner, one)
+    return owner, name
 
 
 async def asyncio_alone() -> None:
