@@ -151,3 +151,18 @@ def custom(*names: str, module: str = "gates", threshold: float = 0.5, **criteri
         "criteria": criteria | dict.fromkeys(names, threshold),
         "custom_metrics": {name: {"code_config": {"name": f"{module}.{name}"}} for name in names},
     }
+
+
+def decided(summary: dict[str, Any]) -> list[Any]:
+    """What a summary says of its cases, without the times."""
+
+    def without_times(node: Any) -> Any:
+        if isinstance(node, dict):
+            if node.get("metric_name") == "invocation_duration_v1":
+                return None
+            return {key: without_times(value) for key, value in node.items() if key != "seconds"}
+        return [without_times(item) for item in node] if isinstance(node, list) else node
+
+    cases = without_times(summary["cases"])
+    assert isinstance(cases, list)
+    return cases

@@ -368,7 +368,7 @@ def run(
             output=output,
             command=command_line(sys.argv),
         )
-        if watch:
+        if watch and not resume:
             from agent_eval.cli.watch import keep_running
 
             out.exit(keep_running(options, sys.argv[1:], out))

@@ -17,7 +17,7 @@ import pytest
 from agent_eval import clock
 from agent_eval.store.journal import SUFFIX, read_journal
 from agent_eval.store.unfinished import unfinished
-from tests.cli_support import RESPONSES, RESULTS, Project, case, eval_set
+from tests.cli_support import RESPONSES, RESULTS, Project, case, decided, eval_set
 
 pytestmark = pytest.mark.slow
 
@@ -46,21 +46,6 @@ def here(project: Project) -> Project:
     project.write("eval_config.json", RESPONSES)
     project.write("set.json", eval_set(case("first"), case("second", "wait"), case("third")))
     return project
-
-
-def decided(summary: dict[str, Any]) -> list[Any]:
-    """What a summary says of its cases, without the times."""
-
-    def without_times(node: Any) -> Any:
-        if isinstance(node, dict):
-            if node.get("metric_name") == "invocation_duration_v1":
-                return None
-            return {key: without_times(value) for key, value in node.items() if key != "seconds"}
-        return [without_times(item) for item in node] if isinstance(node, list) else node
-
-    cases = without_times(summary["cases"])
-    assert isinstance(cases, list)
-    return cases
 
 
 def plans(project: Project) -> list[Path]:
@@ -184,6 +169,7 @@ def test_what_does_not_change_the_result_may_change(here: Project) -> None:
 WRONG = {
     "an option that decides": (["--resume", "--seed", "3"], "leave out --seed"),
     "a short one": (["--resume", "-k", "first"], "leave out --expression"),
+    "one that never ends": (["--resume", "--watch"], "leave out --watch"),
     "two results": (["--resume", "one", "two"], "takes one result"),
     "no such result": (["--resume", "nothing.json"], "belongs to no unfinished evaluation"),
     "a damaged plan": (["--resume", "damaged.plan"], "is damaged"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli_support import RESPONSES, RESULTS, Project, case, custom, eval_set
+from tests.cli_support import RESPONSES, RESULTS, Project, case, custom, decided, eval_set
 
 pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]  # one cluster is enough
 
@@ -66,21 +66,6 @@ def on(cluster: Any) -> tuple[str, ...]:
     return ("--executor", "ray", "--ray-address", cluster.address)
 
 
-def cases_of(document: dict[str, Any]) -> list[Any]:
-    """What is said of the cases, without times."""
-
-    def without_times(node: Any) -> Any:
-        if isinstance(node, dict):
-            if node.get("metric_name") == "invocation_duration_v1":
-                return None
-            return {key: without_times(value) for key, value in node.items() if key != "seconds"}
-        return [without_times(item) for item in node] if isinstance(node, list) else node
-
-    cases = without_times(document["cases"])
-    assert isinstance(cases, list)
-    return cases
-
-
 def logs() -> Iterator[str]:
     for file in Path("/tmp/ray/session_latest/logs").resolve().rglob("*"):
         if file.is_file():
@@ -114,7 +99,7 @@ def test_same_verdicts_as_on_this_machine_and_all_that_it_takes_travels(here: Pr
 
     assert remote.code == 1, remote.stderr
     assert {case["eval_id"]: case["verdict"] for case in remote.document["cases"]}["ours"] == "PASSED"
-    others = [[one for one in cases_of(out.document) if one["eval_id"] != "shell"] for out in (local, remote)]
+    others = [[one for one in decided(out.document) if one["eval_id"] != "shell"] for out in (local, remote)]
     assert others[0] == others[1]
     assert remote.document["cases"][-1]["verdict"] == "PASSED", "only what files name travels"
     assert "Traceback" not in remote.stderr
