@@ -14,6 +14,7 @@ from agent_eval.aggregate import verdict
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
 from agent_eval.consistency import criteria_problems
+from agent_eval.criteria import built_scorer, config_metrics, config_ref, open_judges
 from agent_eval.custom_code import refuse_code
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.engine.places import Places
@@ -29,12 +30,6 @@ from agent_eval.judge.judges import Judges
 from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.metrics.scoring import DEFAULT_TIMEOUT, Scorer
 from agent_eval.options import JudgeOptions
-from agent_eval.preparation import (
-    built_scorer,
-    config_metrics,
-    config_ref,
-    open_judges,
-)
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     CaseResult,

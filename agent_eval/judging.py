@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_eval.aggregate.agreement import Agreement, agreement
+from agent_eval.criteria import metrics_of, open_judges
 from agent_eval.errors import InputError, Problem, did_you_mean
 from agent_eval.inputs.labels import Label, Verdict, load_labels
 from agent_eval.inputs.project import find_project
@@ -20,7 +21,6 @@ from agent_eval.metrics.configured import ConfiguredMetric
 from agent_eval.metrics.judged.base import JudgedEvaluator
 from agent_eval.metrics.scoring import Scorer
 from agent_eval.options import JudgeOptions
-from agent_eval.preparation import metrics_of, open_judges
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import MetricResult, RunRecord
 from agent_eval.schema.trace import Content, EvalStatus, Invocation, Part

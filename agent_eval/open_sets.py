@@ -14,10 +14,11 @@ from agent_eval.aggregate import verdict
 from agent_eval.aggregate.decision import has_failed_for_good
 from agent_eval.aggregate.outcome import RunOutcome, outcome_of
 from agent_eval.aggregate.verdict import Stop
+from agent_eval.criteria import config_ref
 from agent_eval.diagnose.diagnosis import Diagnosis
 from agent_eval.inputs.evalsets import case_sha256
 from agent_eval.plan import RunSpec
-from agent_eval.preparation import Evaluation, PlannedSet, config_ref
+from agent_eval.preparation import Evaluation, PlannedSet
 from agent_eval.schema.evalset import EvalCase
 from agent_eval.schema.result import (
     AgentRef,
